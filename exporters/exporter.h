@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* One table of operations for every output format, so that a format is one file here and one line in
+ * exporters.c. Exporters are pure: a trace in, bytes out; no /proc, no BPF, no state but their own. */
+#ifndef SPANTRACE_EXPORTER_H
+#define SPANTRACE_EXPORTER_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "../include/model.h"
+
+/* What a stack's weight is; the names are those of the vocabulary ("value=run_delay"). */
+enum export_value {
+	EXPORT_BUSY,
+	EXPORT_WALL,
+	EXPORT_CPU,
+	EXPORT_RUN_DELAY,
+	EXPORT_BLOCKED,
+	EXPORT_ALLOC_OBJECTS,
+	EXPORT_ALLOC_SPACE,
+	EXPORT_INUSE_OBJECTS,
+	EXPORT_INUSE_SPACE,
+};
+
+/* `-o FORMAT,KEY=VALUE,…:PATH`, parsed. A format lists the keys it takes in ops->keys. */
+struct export_options {
+	bool empty_samples; /* time outside every span stands on the thread's own frame (default 1) */
+	bool threads_collapsed; /* one frame "all-threads" in place of one a thread (default 0) */
+	bool module_path;       /* provider::name, else name (default 1) */
+	bool file_and_line;     /* frame:file:line (default 0) */
+	enum export_value value;
+	const char *title; /* flamegraph; NULL: the format's own */
+	bool color;        /* summary: to a terminal */
+	unsigned width;    /* summary: columns of the terminal; 0: do not cut */
+};
+
+#define EXPORT_OPTIONS_DEFAULT                             \
+	(struct export_options)                            \
+	{                                                  \
+		.empty_samples = true, .module_path = true \
+	}
+
+struct exporter;
+
+struct exporter_ops {
+	const char *name;      /* "folded" */
+	const char *extension; /* ".folded": what a path that names no format ends in; NULL: none */
+	const char *const *keys; /* option keys it takes, NULL-terminated */
+	bool binary;             /* refuse to write it to a terminal */
+	/* Each returns 0 or -errno; write errors on e->out may be left to the caller, who checks it at the end.
+	 * begin, span and event may be NULL; a format without span needs totals only. */
+	int (*begin)(struct exporter *e);
+	int (*span)(struct exporter *e, const struct model_span *span);
+	int (*event)(struct exporter *e, const struct model_event *event);
+	int (*finish)(struct exporter *e, const struct profile *profile);
+	void (*free)(struct exporter *e); /* releases e->state; NULL where there is none */
+};
+
+/* One output of a run: a format, where it goes, and what the format keeps in between. */
+struct exporter {
+	const struct exporter_ops *ops;
+	struct export_options options;
+	FILE *out;   /* borrowed */
+	void *state; /* the format's own */
+};
+
+/* The format called NAME, or NULL. */
+const struct exporter_ops *exporter_by_name(const char *name);
+/* The format whose extension PATH ends in (the longest that fits), or NULL. */
+const struct exporter_ops *exporter_by_path(const char *path);
+/* Every format, NULL-terminated, in the order that help prints them. */
+extern const struct exporter_ops *const exporters_all[];
+
+/* Takes one "KEY=VALUE" (LEN bytes of TEXT) into O for a format that lists KEY. Returns 0; -ENOENT for a key
+ * that OPS does not take; -EINVAL for a value that KEY does not take. */
+int export_option_set(const struct exporter_ops *ops, struct export_options *o, const char *text,
+		      size_t len);
+/* "busy", "alloc_space", … and its unit, "ns", "bytes" or "objects". */
+const char *export_value_name(enum export_value value);
+const char *export_value_unit(enum export_value value);
+/* The row's weight under VALUE, exclusive of deeper frames. */
+u64 export_value_of(const struct model_row *row, enum export_value value);
+
+#endif

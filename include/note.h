@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What usdt/spantrace.h leaves in an ELF file and user/elfnote.c reads.
+ *
+ * The markers themselves are ordinary <sys/sdt.h> notes in .note.stapsdt. What those cannot hold stands
+ * in a second note section, one note for each site, directly after the site in the same basic block:
+ *
+ *   section  .note.spantrace   SHT_NOTE, not allocated: never loaded, kept by strip
+ *   name     "spantrace"       type NOTE_SITE
+ *   desc     u64 address       (8 bytes on 64-bit targets) of the code right after the marker's nop
+ *            u32 line
+ *            provider \0 name \0 file \0      name with its suffix: "job__enter"
+ *            key \0 …          of each label in order of the marker's arguments, then an empty string
+ *
+ * A note belongs to the last site of the same provider and name at or below its address.
+ */
+#ifndef SPANTRACE_NOTE_H
+#define SPANTRACE_NOTE_H
+
+#define NOTE_SECTION ".note.spantrace"
+#define NOTE_OWNER   "spantrace"
+#define NOTE_SITE    1
+
+/* Arguments that stand before the labels, by suffix of the marker. */
+#define NOTE_ARG_ID     0 /* __new, __enter, __exit, __close of an async span */
+#define NOTE_ARG_PARENT 1 /* __new: id of the parent, 0: none named */
+#define NOTE_ARG_VALUE  0 /* of an event with a value: its label's key is "value" */
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages to people: stderr, one line each, "spantrace: " in front, level chosen by -q and -v.
+ * A message names the thing and, where there is one, the fix. */
+#ifndef SPANTRACE_LOG_H
+#define SPANTRACE_LOG_H
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+/* What is printed: LOG_WARN and above unless changed. */
+extern enum log_level log_threshold;
+
+__attribute__((format(printf, 2, 3))) void log_at(enum log_level level, const char *format, ...);
+
+#define log_error(...) log_at(LOG_ERROR, __VA_ARGS__)
+#define log_warn(...)  log_at(LOG_WARN, __VA_ARGS__)
+#define log_info(...)  log_at(LOG_INFO, __VA_ARGS__)
+#define log_debug(...) log_at(LOG_DEBUG, __VA_ARGS__)
+
+#endif
