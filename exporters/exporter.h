@@ -22,6 +22,8 @@ enum export_value {
 	EXPORT_INUSE_SPACE,
 };
 
+#define EXPORT_TITLE_SIZE 128
+
 /* `-o FORMAT,KEY=VALUE,…:PATH`, parsed. A format lists the keys it takes in ops->keys. */
 struct export_options {
 	bool empty_samples; /* time outside every span stands on the thread's own frame (default 1) */
@@ -29,7 +31,7 @@ struct export_options {
 	bool module_path;       /* provider::name, else name (default 1) */
 	bool file_and_line;     /* frame:file:line (default 0) */
 	enum export_value value;
-	const char *title; /* flamegraph; NULL: the format's own */
+	char title[EXPORT_TITLE_SIZE]; /* flamegraph; empty: the format's own */
 	bool color;        /* summary: to a terminal */
 	unsigned width;    /* summary: columns of the terminal; 0: do not cut */
 };
@@ -48,6 +50,7 @@ struct exporter_ops {
 	const char *const *keys; /* option keys it takes, NULL-terminated */
 	bool binary;             /* refuse to write it to a terminal */
 	/* Each returns 0 or -errno; write errors on e->out may be left to the caller, who checks it at the end.
+	 * finish returns -ENODATA, with nothing written, when the profile lacks what options.value asks for.
 	 * begin, span and event may be NULL; a format without span needs totals only. */
 	int (*begin)(struct exporter *e);
 	int (*span)(struct exporter *e, const struct model_span *span);
@@ -78,6 +81,8 @@ int export_option_set(const struct exporter_ops *ops, struct export_options *o, 
 /* "busy", "alloc_space", … and its unit, "ns", "bytes" or "objects". */
 const char *export_value_name(enum export_value value);
 const char *export_value_unit(enum export_value value);
+/* Whether a trace that measured METRICS (METRIC_*) holds VALUE. */
+bool export_value_measured(u32 metrics, enum export_value value);
 /* The row's weight under VALUE, exclusive of deeper frames. */
 u64 export_value_of(const struct model_row *row, enum export_value value);
 

@@ -151,6 +151,8 @@ struct model_row {
 		u64 run_delay_ns;
 		u64 alloc_objects;
 		u64 alloc_bytes;
+		u64 inuse_objects;
+		u64 inuse_bytes;
 	} work;
 };
 

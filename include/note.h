@@ -11,7 +11,12 @@
  *            provider \0 name \0 file \0      name with its suffix: "job__enter"
  *            key \0 …          of each label in order of the marker's arguments, then an empty string
  *
- * A note belongs to the last site of the same provider and name at or below its address.
+ * A note belongs to the last site of the same provider and name at or below its address. A compiler
+ * that merges the tails of two copies of a site leaves one of them without: it takes the note of
+ * another site of its marker with as many arguments.
+ *
+ * Labels are 8-byte arguments: a signed one ("-8@") is an integer, an unsigned one ("8@") the address
+ * of a C string.
  */
 #ifndef SPANTRACE_NOTE_H
 #define SPANTRACE_NOTE_H

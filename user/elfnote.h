@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The markers of one ELF file: every site in its .note.stapsdt, with what .note.spantrace adds.
  *
- *   file ──libelf──▶ notes ──▶ site { marker, offset, semaphore, operands } ──▶ checked against PT_LOAD
+ *   file ──elfimage──▶ notes ──▶ site { marker, offset, semaphore, operands } ──▶ checked
  *
- * The file is hostile until shown otherwise: each site carries the reason why it must not be touched,
- * or none. A bad site never takes a good one with it.
+ * The file is hostile until shown otherwise: each site carries the reason why it must not be
+ * touched, or none. A bad site never takes a good one with it.
  */
 #ifndef SPANTRACE_ELFNOTE_H
 #define SPANTRACE_ELFNOTE_H
@@ -14,7 +14,8 @@
 
 #include "../include/operand.h"
 
-#define ELFNOTE_MAX_ARGS 12
+#define ELFNOTE_MAX_ARGS  12
+#define ELFNOTE_MAX_SITES 100000
 
 enum elfnote_nop {
 	ELFNOTE_NOP_UNKNOWN, /* not a nop: refused */
@@ -40,9 +41,9 @@ struct elfnote_site {
 	u64 sema_vaddr;   /* 0: no semaphore */
 	u64 sema_offset;
 	enum elfnote_nop nop;
-	u32 nargs;
+	u32 nargs; /* those beyond ELFNOTE_MAX_ARGS stand in args_text only */
 	struct elfnote_arg args[ELFNOTE_MAX_ARGS];
-	const char *args_text;   /* the note's whole argument text */
+	const char *args_text;   /* the note's whole argument text, printable */
 	const char *source_file; /* NULL: the program does not say */
 	u32 source_line;
 	bool has_meta;       /* a .note.spantrace note belongs to it: made by spantrace.h */
@@ -55,13 +56,15 @@ struct elfnote_file {
 	u16 machine;           /* EM_X86_64, EM_AARCH64, … */
 	char build_id[64 + 1]; /* lower-case hex, "" if none; longer ones are cut */
 	u64 inode, device;     /* of the file that was read */
+	const char *damaged;   /* why some of its notes could not be read, or NULL */
 	void *strings;         /* owns every string above */
 };
 
-/* Reads the markers of the ELF file open at FD (not closed, position not used). On success *OUT is a new
- * object, also when there are no markers. Returns 0; -ENOEXEC when it is no ELF file; -EBADMSG when it is
- * cut or damaged so that its notes cannot be found; -EOPNOTSUPP for a 32-bit or big-endian file; other
- * -errno from reading. On failure *OUT is left alone and *WHY (if not NULL) is a static sentence. */
+/* Reads the markers of the ELF file open at FD (not closed, position not used). On success *OUT
+ * is a new object, also when there are no markers. Returns 0; -ENOEXEC when it is no ELF file;
+ * -EBADMSG when it is cut or damaged so that its notes cannot be found; -EOPNOTSUPP for a 32-bit
+ * or big-endian file; -E2BIG for more than ELFNOTE_MAX_SITES; other -errno from reading. On
+ * failure *OUT is left alone and *WHY (if not NULL) is a static sentence. */
 int elfnote_read(int fd, struct elfnote_file **out, const char **why);
 void elfnote_free(struct elfnote_file **file);
 

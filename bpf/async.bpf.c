@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Async spans (rule 3): they live in a table by process, definition and id; each stretch that a thread
+ * works on one is a frame on that thread's stack. They never abandon each other. */
+
+struct parent_search {
+	struct wire_async_key key;
+	u32 path; /* 0: not found */
+};
+
+static long parent_step(u32 i, struct parent_search *s)
+{
+	u32 *def = bpf_map_lookup_elem(&async_defs, &i);
+	struct wire_async *parent;
+
+	if (!def || i >= async_defs_used)
+		return 1;
+	s->key.def = *def;
+	parent = bpf_map_lookup_elem(&async_spans, &s->key);
+	if (!parent)
+		return 0;
+	s->path = parent->path;
+	return 1;
+}
+
+/* The path a new async span stands under: the parent it names, else what is open on this thread. */
+static __noinline u32 async_parent(struct pt_regs *ctx, struct thread_state *t,
+				   struct task_struct *task, u64 cookie)
+{
+	u32 index = COOKIE_SITE(cookie);
+	struct wire_site *site = bpf_map_lookup_elem(&sites, &index);
+	struct parent_search s = {.key.process = t->process, .key.def = COOKIE_DEF(cookie)};
+	struct wire_async *parent;
+
+	if (!site || site->parent.form == OPERAND_NONE)
+		return path_of_top(t, task);
+	if (read_operand(ctx, &site->parent, &s.key.id) || !s.key.id)
+		return path_of_top(t, task);
+	/* An id is most often of the same definition; else whichever has it. */
+	parent = bpf_map_lookup_elem(&async_spans, &s.key);
+	if (parent)
+		return parent->path;
+	bpf_loop(ASYNC_DEFS_MAX, parent_step, &s, 0);
+	if (s.path)
+		return s.path;
+	count_loss(LOSS_UNKNOWN_PARENT, 1);
+	return path_of_top(t, task);
+}
+
+/* Sends the record of an async span that is over. */
+static __noinline void emit_async(const struct wire_async *span, u64 now, u8 flags)
+{
+	struct wire_async *record = ring_reserve(sizeof(*record));
+
+	if (!record)
+		return;
+	*record = *span;
+	record->end_ns = now;
+	record->head.flags = flags;
+	ring_submit(record);
+}
+
+static __noinline int make_async(struct thread_state *t, const struct wire_async_key *key, u32 path)
+{
+	struct wire_async span = {};
+	struct wire_async *earlier;
+	long err;
+
+	set_head(&span.head, sizeof(span), WIRE_ASYNC, 0, t->serial);
+	span.path = path;
+	span.process = t->process;
+	span.id = key->id;
+	span.start_ns = bpf_ktime_get_ns();
+	err = bpf_map_update_elem(&async_spans, key, &span, BPF_NOEXIST);
+	if (!err) {
+		__sync_fetch_and_add(&async_alive, 1);
+		return 0;
+	}
+	earlier = bpf_map_lookup_elem(&async_spans, key);
+	if (!earlier) {
+		count_loss(LOSS_ASYNC_FULL, 1);
+		return -1;
+	}
+	count_loss(LOSS_ID_REUSED, 1);
+	emit_async(earlier, span.start_ns, WIRE_ABANDONED);
+	bpf_map_update_elem(&async_spans, key, &span, BPF_ANY);
+	return 0;
+}
+
+SEC("uprobe")
+int async_new(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *t = thread_of(task);
+	struct wire_async_key key = {};
+	u64 cookie;
+	u32 parent;
+
+	if (!t)
+		return 0;
+	cookie = bpf_get_attach_cookie(ctx);
+	if (read_id(ctx, cookie, &key.id))
+		return 0;
+	key.process = t->process;
+	key.def = COOKIE_DEF(cookie);
+	parent = async_parent(ctx, t, task, cookie);
+	make_async(t, &key, path_child(t, parent, key.def));
+	return 0;
+}
+
+SEC("uprobe")
+int async_enter(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *t = thread_of(task);
+	struct wire_async_key key = {};
+	struct wire_async *span;
+	struct frame *f;
+	u64 cookie;
+	u32 path;
+
+	if (!t)
+		return 0;
+	cookie = bpf_get_attach_cookie(ctx);
+	if (read_id(ctx, cookie, &key.id))
+		return 0;
+	key.process = t->process;
+	key.def = COOKIE_DEF(cookie);
+	span = bpf_map_lookup_elem(&async_spans, &key);
+	if (span) {
+		path = span->path;
+	} else if (COOKIE_FLAGS(cookie) & SITE_HAS_NEW) {
+		count_loss(LOSS_ORPHAN_ENTER, 1);
+		return 0;
+	} else {
+		path = path_child(t, path_of_top(t, task), key.def);
+		if (make_async(t, &key, path))
+			return 0;
+	}
+	f = push(t, task, cookie, ctx->sp, FRAME_ASYNC);
+	if (!f)
+		return 0;
+	f->path = path;
+	f->id = key.id;
+	start_frame(t, task, f);
+	return 0;
+}
+
+/* Ends the nearest stretch of span ID on this thread. Returns whether there was one. */
+static __noinline bool leave_async(struct thread_state *t, struct task_struct *task, u32 def, u64 id,
+				   u64 now)
+{
+	struct close_walk walk = {.now = now, .only_to = true};
+	struct frame_search s = {.id = id, .def = def, .flags = FRAME_ASYNC, .top = t->depth};
+
+	search(&s);
+	if (!s.nearest)
+		return false;
+	read_usage(task, &walk.usage);
+	charge_top(t, task, now, &walk.usage);
+	walk.top = t->depth;
+	walk.to = s.nearest - 1;
+	close_walk(&walk);
+	return true;
+}
+
+SEC("uprobe")
+int async_exit(struct pt_regs *ctx)
+{
+	u64 now = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *t = thread_of(task);
+	struct usage usage = {};
+	struct frame *top;
+	u64 cookie, id;
+
+	if (!t)
+		return 0;
+	cookie = bpf_get_attach_cookie(ctx);
+	if (read_id(ctx, cookie, &id))
+		return 0;
+	top = t->depth ? frame_at(t, task, t->depth - 1) : NULL;
+	if (likely(top && top->flags & FRAME_ASYNC && top->id == id &&
+		   top->def == COOKIE_DEF(cookie))) {
+		read_usage(task, &usage);
+		charge_top(t, task, now, &usage);
+		emit_frame(t, top, now, &usage, 0);
+		pop_top(t, top);
+		return 0;
+	}
+	if (leave_async(t, task, COOKIE_DEF(cookie), id, now))
+		return 0;
+	if (t->too_deep)
+		t->too_deep--;
+	else
+		count_loss(LOSS_ORPHAN_EXIT, 1);
+	return 0;
+}
+
+SEC("uprobe")
+int async_close(struct pt_regs *ctx)
+{
+	u64 now = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *t = thread_of(task);
+	struct wire_async_key key = {};
+	struct wire_async *span;
+	struct wire_async copy;
+	u64 cookie;
+
+	if (!t)
+		return 0;
+	cookie = bpf_get_attach_cookie(ctx);
+	if (read_id(ctx, cookie, &key.id))
+		return 0;
+	key.process = t->process;
+	key.def = COOKIE_DEF(cookie);
+	span = bpf_map_lookup_elem(&async_spans, &key);
+	if (!span) {
+		count_loss(LOSS_ORPHAN_EXIT, 1);
+		return 0;
+	}
+	if (t->depth)
+		leave_async(t, task, key.def, key.id, now);
+	copy = *span;
+	if (bpf_map_delete_elem(&async_spans, &key) == 0) {
+		__sync_fetch_and_add(&async_alive, -1);
+		emit_async(&copy, now, 0);
+	}
+	return 0;
+}

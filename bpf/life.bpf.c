@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Threads and processes that come, change and go: which ones are traced, and rule 4: the end of a thread
+ * or of its program closes its open spans at that instant. */
+
+static __always_inline void tell_life(u8 kind, u32 process, u32 old, struct task_struct *task)
+{
+	struct wire_life *record = control_reserve(sizeof(*record));
+
+	if (!record)
+		return;
+	set_head(&record->head, sizeof(*record), kind, 0, 0);
+	record->process = process;
+	record->old_process = old;
+	record->pid = task->tgid;
+	record->reserved = 0;
+	record->time_ns = bpf_ktime_get_ns();
+	bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
+	ring_submit(record);
+}
+
+/* Closes all that is open on the current thread and tells its end. */
+static __noinline void end_thread(struct thread_state *t, struct task_struct *task)
+{
+	struct close_walk walk = {.flags = WIRE_OPEN, .to_flags = WIRE_OPEN};
+	struct wire_thread_end *record;
+
+	read_usage(task, &walk.usage);
+	walk.now = trace_time();
+	charge_top(t, task, walk.now, &walk.usage);
+	walk.top = t->depth;
+	close_walk(&walk);
+	t->too_deep = 0;
+	record = control_reserve(sizeof(*record));
+	if (!record)
+		return;
+	set_head(&record->head, sizeof(*record), WIRE_THREAD_END, 0, t->serial);
+	record->time_ns = walk.now;
+	record->inside_ns = t->inside;
+	bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
+	ring_submit(record);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child)
+{
+	u32 parent_pid = parent->tgid, pid = child->tgid;
+	struct wire_process fresh = {};
+	struct wire_process *known;
+
+	if (!knob_follow || knob_all_processes || parent_pid == pid)
+		return 0;
+	known = bpf_map_lookup_elem(&processes, &parent_pid);
+	if (!known)
+		return 0;
+	fresh.serial = __sync_fetch_and_add(&process_serials, 1) + 1;
+	if (bpf_map_update_elem(&processes, &pid, &fresh, BPF_ANY)) {
+		count_loss(LOSS_NO_STATE, 1);
+		return 0;
+	}
+	tell_life(WIRE_FORK, fresh.serial, known->serial, child);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(process_exec, struct task_struct *task, pid_t old_pid, struct linux_binprm *binprm)
+{
+	struct thread_state *t;
+	struct wire_process *process;
+	u32 pid = task->tgid;
+	u32 old;
+
+	process = bpf_map_lookup_elem(&processes, &pid);
+	if (!process)
+		return 0;
+	old = process->serial;
+	process->serial = __sync_fetch_and_add(&process_serials, 1) + 1;
+	t = bpf_task_storage_get(&threads, task, NULL, 0);
+	if (t) {
+		end_thread(t, task);
+		t->serial = __sync_fetch_and_add(&thread_serials, 1) + 1;
+		t->process = process->serial;
+		t->announced = 0;
+		t->inside = 0;
+	}
+	tell_life(WIRE_EXEC, process->serial, old, task);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(process_exit, struct task_struct *task)
+{
+	struct thread_state *t = bpf_task_storage_get(&threads, task, NULL, 0);
+	struct wire_process *process;
+	u32 pid = task->tgid;
+	u32 serial;
+
+	if (t) {
+		end_thread(t, task);
+		t->serial = 0; /* collect has nothing to add */
+	}
+	if (task->signal->live.counter > 0)
+		return 0;
+	process = bpf_map_lookup_elem(&processes, &pid);
+	if (!process)
+		return 0;
+	serial = process->serial;
+	bpf_map_delete_elem(&processes, &pid);
+	tell_life(WIRE_EXIT, serial, 0, task);
+	return 0;
+}

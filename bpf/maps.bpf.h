@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Every map and every knob, in one place, each with its sizing rule. */
+#ifndef SPANTRACE_MAPS_BPF_H
+#define SPANTRACE_MAPS_BPF_H
+
+#include "spantrace.bpf.h"
+
+/* Knobs: fixed at load, so that what is off is compiled away. */
+const volatile bool knob_all_processes; /* -a: every process is traced, no table of them */
+const volatile bool knob_follow = true; /* the children of a traced process are traced */
+const volatile bool knob_usage = true;	/* cpu, run delay, switches, faults */
+const volatile u32 knob_cpus = 1;	/* rings; a power of two, so that it masks a CPU number */
+
+/* 0: every program returns at once. The loader sets it when all probes stand, and clears it to stop:
+ * a trace begins and ends at one instant for all sites. */
+u64 session_open;
+u64 session_closed; /* the instant it ended; 0 before */
+
+u32 thread_serials;  /* last one given */
+u32 process_serials; /* the loader gives the first ones */
+u32 paths_used = PATHS_RESERVED;
+u32 async_alive; /* rows of async_spans, for the loader to know when there is nothing to look for */
+
+/* One ring a CPU, so that a hit takes a lock that nobody else wants. Size: --ring-size. */
+struct span_ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__array(values, struct span_ring);
+} rings SEC(".maps");
+
+/* Life records have a ring of their own: a flood of spans does not lose them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, CONTROL_RING_BYTES);
+} control SEC(".maps");
+
+/* By enum wire_loss. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, LOSS_KINDS);
+	__type(key, u32);
+	__type(value, u64);
+} losses SEC(".maps");
+
+/* The state of each thread that has hit a probe; the kernel frees it with the thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread_state);
+} threads SEC(".maps");
+
+/* Frames below FRAMES_NEAR, for the few threads that go so deep. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct deep_frames);
+} deep SEC(".maps");
+
+/* By the cookie's site. The loader sizes it to the plan. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct wire_site);
+} sites SEC(".maps");
+
+/* Which processes are traced, by tgid. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PROCESSES_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u32);
+	__type(value, struct wire_process);
+} processes SEC(".maps");
+
+/* The path table, read by the loader without a system call, and the way to find a node in it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PATHS_MAX);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, struct wire_path);
+} paths SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PATHS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct wire_path);
+	__type(value, u32);
+} path_index SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ASYNC_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct wire_async_key);
+	__type(value, struct wire_async);
+} async_spans SEC(".maps");
+
+/* The async definitions of the plan, where a named parent is looked for. The loader fills it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ASYNC_DEFS_MAX);
+	__type(key, u32);
+	__type(value, u32);
+} async_defs SEC(".maps");
+
+u32 async_defs_used; /* how many of them there are */
+
+#endif

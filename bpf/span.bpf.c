@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Thread spans and events: rules 1, 2 and 5 of the README, on the stack of the thread that hit. */
+
+/* An enter ends the open span of its definition that lives no more: longjmp, an exception or an error
+ * return took its frame away without an exit. */
+static __noinline void end_dead_spans(struct thread_state *t, struct task_struct *task, u64 cookie,
+				      u64 sp)
+{
+	struct close_walk walk = {
+		.flags = WIRE_ABANDONED,
+		.to_flags = WIRE_ABANDONED,
+		.threads_only = true,
+	};
+	struct frame_search s = {
+		.sp = sp,
+		.def = COOKIE_DEF(cookie),
+		.site = COOKIE_SITE(cookie),
+		.flags = COOKIE_FLAGS(cookie) & SITE_RECURSIVE ? FRAME_RECURSIVE : 0,
+		.top = t->depth,
+	};
+
+	search(&s);
+	if (!s.dead)
+		return;
+	read_usage(task, &walk.usage);
+	walk.now = bpf_ktime_get_ns();
+	walk.top = t->depth;
+	walk.to = s.dead - 1;
+	charge_top(t, task, walk.now, &walk.usage);
+	close_walk(&walk);
+}
+
+/* Spans entered beyond the stack's end are counted, not kept. Those whose C frames are gone are over. */
+static __always_inline void forget_too_deep(struct thread_state *t, u64 cookie, u64 sp)
+{
+	if (t->too_deep && sp > t->too_deep_sp && !(COOKIE_FLAGS(cookie) & SITE_RECURSIVE))
+		t->too_deep = 0;
+}
+
+SEC("uprobe")
+int span_enter(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *t = thread_of(task);
+	u64 cookie, sp;
+	struct frame *f;
+	u32 def, parent;
+
+	if (!t)
+		return 0;
+	cookie = bpf_get_attach_cookie(ctx);
+	def = COOKIE_DEF(cookie);
+	sp = ctx->sp;
+	if (unlikely(t->too_deep))
+		forget_too_deep(t, cookie, sp);
+	if (unlikely(t->open_mask & def_bit(def)) && !t->too_deep)
+		end_dead_spans(t, task, cookie, sp);
+	parent = path_of_top(t, task);
+	f = push(t, task, cookie, sp, 0);
+	if (!f)
+		return 0;
+	f->path = path_child(t, parent, def);
+	f->id = 0;
+	t->open_mask |= def_bit(def);
+	start_frame(t, task, f);
+	return 0;
+}
+
+/* An exit at NOW that is not the plain one of the span on top. */
+static __noinline void exit_below_top(struct thread_state *t, struct task_struct *task, u64 cookie,
+				      u64 sp, u64 now)
+{
+	struct close_walk walk = {
+		.now = now,
+		.flags = WIRE_ABANDONED,
+		.threads_only = true,
+	};
+	struct frame_search s = {
+		.sp = sp,
+		.def = COOKIE_DEF(cookie),
+		.site = COOKIE_SITE(cookie),
+		.top = t->depth,
+	};
+
+	search(&s);
+	if (!s.nearest) {
+		count_loss(LOSS_ORPHAN_EXIT, 1);
+		return;
+	}
+	walk.top = t->depth;
+	walk.to = (s.same_sp ? s.same_sp : s.nearest) - 1;
+	read_usage(task, &walk.usage);
+	charge_top(t, task, now, &walk.usage);
+	close_walk(&walk);
+}
+
+SEC("uprobe")
+int span_exit(struct pt_regs *ctx)
+{
+	u64 now = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *t = thread_of(task);
+	struct usage usage = {};
+	struct frame *top;
+	u64 cookie, sp;
+	u32 def;
+
+	if (!t)
+		return 0;
+	cookie = bpf_get_attach_cookie(ctx);
+	def = COOKIE_DEF(cookie);
+	sp = ctx->sp;
+	if (unlikely(t->too_deep)) {
+		forget_too_deep(t, cookie, sp);
+		if (t->too_deep) {
+			t->too_deep--;
+			return 0;
+		}
+	}
+	if (unlikely(!t->depth || !(t->open_mask & def_bit(def)))) {
+		count_loss(LOSS_ORPHAN_EXIT, 1);
+		return 0;
+	}
+	top = frame_at(t, task, t->depth - 1);
+	if (!top)
+		return 0;
+	if (unlikely(top->def != def || top->flags & FRAME_ASYNC ||
+		     (top->sp != sp && top->open_mask & def_bit(def)))) {
+		exit_below_top(t, task, cookie, sp, now);
+		return 0;
+	}
+	read_usage(task, &usage);
+	charge_top(t, task, now, &usage);
+	emit_frame(t, top, now, &usage, 0);
+	pop_top(t, top);
+	return 0;
+}
+
+SEC("uprobe")
+int event_hit(struct pt_regs *ctx)
+{
+	u64 now = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *t = thread_of(task);
+	struct wire_event *record;
+	u64 cookie, value = 0;
+	u8 flags = 0;
+
+	if (!t)
+		return 0;
+	cookie = bpf_get_attach_cookie(ctx);
+	if (COOKIE_FLAGS(cookie) & SITE_HAS_VALUE && read_id(ctx, cookie, &value) == 0)
+		flags |= WIRE_VALUE;
+	record = ring_reserve(sizeof(*record));
+	if (!record)
+		return 0;
+	set_head(&record->head, sizeof(*record), WIRE_EVENT, flags, t->serial);
+	record->path = path_child(t, path_of_top(t, task), COOKIE_DEF(cookie));
+	record->reserved = 0;
+	record->time_ns = now;
+	record->value = value;
+	ring_submit(record);
+	return 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* What every file of the kernel side needs: types, helpers, and the state that a thread carries. */
+#ifndef SPANTRACE_BPF_H
+#define SPANTRACE_BPF_H
+
+#include "../vmlinux/vmlinux.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "../include/wire.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* What the scheduler and the memory manager have counted for a task so far. off is the time it was not
+ * on a CPU, up to a constant: exec_start and sum_exec_runtime are brought up to date together, so
+ * exec_start - sum_exec_runtime grows by exactly the time between the updates that was not run. */
+struct usage {
+	u64 off;
+	u64 run_delay;
+	u32 vol_switches;
+	u32 invol_switches;
+	u32 minor_faults;
+	u32 major_faults;
+};
+
+#define FRAME_ASYNC 0x1u
+#define FRAME_DEAD 0x2u /* closed, but something above it is not: dropped when it comes to the top */
+#define FRAME_RECURSIVE SITE_RECURSIVE << 8
+
+struct frame {
+	u64 start;
+	u64 sp;
+	u64 id;	       /* FRAME_ASYNC */
+	u64 open_mask; /* the thread's, before this frame */
+	struct usage base;
+	u64 self_ns;
+	u64 self_off;
+	u64 self_run_delay;
+	u32 path;
+	u32 site;
+	u32 def;
+	u32 flags;
+};
+
+#define PATH_MEMO 16
+
+struct path_memo {
+	struct wire_path node;
+	u32 path; /* 0: empty */
+};
+
+struct thread_state {
+	u32 serial;
+	u32 process;
+	u32 depth;
+	u32 dead;     /* frames marked FRAME_DEAD */
+	u32 too_deep; /* entered beyond FRAMES_MAX and not yet left */
+	u32 announced;
+	u64 too_deep_sp; /* where the first of those was entered */
+	u64 open_mask;	 /* bit DEF mod 64: a frame of that definition may be open */
+	u64 last_run;	 /* sum_exec_runtime then */
+	u64 last;	 /* the last change of the stack; time since then is the top frame's own */
+	struct usage last_usage;
+	u64 inside; /* time in spans, all told */
+	struct path_memo memo[PATH_MEMO];
+	struct frame frames[FRAMES_NEAR];
+};
+
+struct deep_frames {
+	struct frame frames[FRAMES_DEEP];
+};
+
+_Static_assert(sizeof(struct thread_state) < 4000, "one small kernel allocation a thread");
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The stack of open spans of one thread: push, close in any order, and the record of what was closed.
+ *
+ * A frame that is closed while others stand above it is marked dead and dropped when it comes to the top.
+ */
+#ifndef SPANTRACE_STACK_BPF_H
+#define SPANTRACE_STACK_BPF_H
+
+#include "path.bpf.h"
+
+static __always_inline u64 def_bit(u32 def)
+{
+	return 1ULL << (def & 63);
+}
+
+static __always_inline void fill_usage(struct wire_usage *out, const struct frame *f,
+				       const struct usage *now)
+{
+	out->off_ns = now->off - f->base.off;
+	out->run_delay_ns = now->run_delay - f->base.run_delay;
+	out->self_off_ns = f->self_off;
+	out->self_run_delay_ns = f->self_run_delay;
+	out->vol_switches = now->vol_switches - f->base.vol_switches;
+	out->invol_switches = now->invol_switches - f->base.invol_switches;
+	out->minor_faults = now->minor_faults - f->base.minor_faults;
+	out->major_faults = now->major_faults - f->base.major_faults;
+}
+
+/* Adds a segment to the async span it is part of, if that still lives. */
+static __noinline void add_segment(u32 process, const struct frame *f, u64 now,
+				   const struct usage *usage)
+{
+	struct wire_async_key key = {.id = f->id, .process = process, .def = f->def};
+	struct wire_async *span = bpf_map_lookup_elem(&async_spans, &key);
+
+	if (!span)
+		return;
+	__sync_fetch_and_add(&span->busy_ns, now - f->start);
+	__sync_fetch_and_add(&span->self_ns, f->self_ns);
+	if (!knob_usage)
+		return;
+	__sync_fetch_and_add(&span->off_ns, usage->off - f->base.off);
+	__sync_fetch_and_add(&span->run_delay_ns, usage->run_delay - f->base.run_delay);
+	__sync_fetch_and_add(&span->self_off_ns, f->self_off);
+	__sync_fetch_and_add(&span->self_run_delay_ns, f->self_run_delay);
+	__sync_fetch_and_add(&span->vol_switches, usage->vol_switches - f->base.vol_switches);
+	__sync_fetch_and_add(&span->invol_switches, usage->invol_switches - f->base.invol_switches);
+	__sync_fetch_and_add(&span->minor_faults, usage->minor_faults - f->base.minor_faults);
+	__sync_fetch_and_add(&span->major_faults, usage->major_faults - f->base.major_faults);
+}
+
+/* Sends the record of frame F, which ends at NOW. */
+static __always_inline void emit_frame(struct thread_state *t, const struct frame *f, u64 now,
+				       const struct usage *usage, u8 flags)
+{
+	bool whole = f->flags & FRAME_ASYNC;
+	struct wire_span *record;
+
+	if (knob_usage && !whole)
+		whole = usage->off != f->base.off || usage->run_delay != f->base.run_delay ||
+			usage->minor_faults != f->base.minor_faults ||
+			usage->vol_switches != f->base.vol_switches ||
+			usage->invol_switches != f->base.invol_switches ||
+			usage->major_faults != f->base.major_faults;
+	if (likely(!whole)) {
+		record = ring_reserve(WIRE_SPAN_SHORT);
+		if (!record)
+			return;
+		set_head(&record->head, WIRE_SPAN_SHORT, WIRE_SPAN, flags, t->serial);
+		record->path = f->path;
+		record->reserved = 0;
+		record->start_ns = f->start;
+		record->busy_ns = now - f->start;
+		record->self_ns = f->self_ns;
+		ring_submit(record);
+		return;
+	}
+	if (f->flags & FRAME_ASYNC) {
+		flags |= WIRE_SEGMENT;
+		add_segment(t->process, f, now, usage);
+	}
+	record = ring_reserve(sizeof(*record));
+	if (!record)
+		return;
+	set_head(&record->head, sizeof(*record), WIRE_SPAN, flags, t->serial);
+	record->path = f->path;
+	record->reserved = 0;
+	record->start_ns = f->start;
+	record->busy_ns = now - f->start;
+	record->self_ns = f->self_ns;
+	fill_usage(&record->usage, f, usage);
+	record->id = f->id;
+	ring_submit(record);
+}
+
+/* Puts a frame on top. Returns it with path, id and base still to be set, or NULL: too deep, counted. */
+static __always_inline struct frame *push(struct thread_state *t, struct task_struct *task, u64 cookie,
+					  u64 sp, u32 flags)
+{
+	struct frame *f;
+
+	if (unlikely(t->depth == FRAMES_NEAR))
+		bpf_task_storage_get(&deep, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	f = frame_at(t, task, t->depth);
+	if (unlikely(!f)) {
+		if (!t->too_deep++)
+			t->too_deep_sp = sp;
+		count_loss(LOSS_TOO_DEEP, 1);
+		return NULL;
+	}
+	f->sp = sp;
+	f->def = COOKIE_DEF(cookie);
+	f->site = COOKIE_SITE(cookie);
+	f->flags = flags;
+	f->self_ns = 0;
+	f->self_off = 0;
+	f->self_run_delay = 0;
+	f->open_mask = t->open_mask;
+	return f;
+}
+
+/* Starts the clock of a frame that push() made, and of the thread. */
+static __always_inline void start_frame(struct thread_state *t, struct task_struct *task,
+					struct frame *f)
+{
+	struct usage usage = {};
+	u64 now;
+
+	read_usage(task, &usage);
+	now = bpf_ktime_get_ns();
+	charge_top(t, task, now, &usage);
+	f->start = now;
+	if (knob_usage)
+		f->base = usage;
+	t->depth++;
+}
+
+/* Drops dead frames from the top. */
+static long drop_dead(u32 i, void *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *t = bpf_task_storage_get(&threads, task, NULL, 0);
+	struct frame *top;
+
+	if (!t || !t->depth || !t->dead)
+		return 1;
+	top = frame_at(t, task, t->depth - 1);
+	if (!top || !(top->flags & FRAME_DEAD))
+		return 1;
+	t->open_mask = top->open_mask;
+	t->depth--;
+	t->dead--;
+	return 0;
+}
+
+static __always_inline void pop_top(struct thread_state *t, const struct frame *top)
+{
+	t->open_mask = top->open_mask;
+	t->depth--;
+	if (unlikely(t->dead))
+		bpf_loop(FRAMES_MAX, drop_dead, NULL, 0);
+}
+
+/* Closes every live frame from the top down to TO that CLOSES says. One walk for all rare cases:
+ * abandoned spans, async exits out of order, the end of a thread. */
+struct close_walk {
+	u64 now;
+	struct usage usage;
+	u32 top; /* depth at the start: step I looks at frame TOP - 1 - I */
+	u32 to;	 /* the lowest frame to look at */
+	u8 flags; /* of the records */
+	bool threads_only; /* leave async frames open; TO itself is closed in any case */
+	bool only_to;	   /* close frame TO alone */
+	u8 to_flags;	   /* record flags of frame TO */
+};
+
+static long close_step(u32 i, struct close_walk *walk)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *t = bpf_task_storage_get(&threads, task, NULL, 0);
+	u32 index = walk->top - 1 - i;
+	bool last = index == walk->to;
+	struct frame *f;
+
+	if (!t)
+		return 1;
+	f = frame_at(t, task, index);
+	if (!f)
+		return 1;
+	if (!(f->flags & FRAME_DEAD) && (last || !walk->only_to) &&
+	    (last || !walk->threads_only || !(f->flags & FRAME_ASYNC))) {
+		emit_frame(t, f, walk->now, &walk->usage, last ? walk->to_flags : walk->flags);
+		f->flags |= FRAME_DEAD;
+		t->dead++;
+	}
+	return last;
+}
+
+static __noinline void close_walk(struct close_walk *walk)
+{
+	if (walk->top <= walk->to)
+		return;
+	bpf_loop(FRAMES_MAX, close_step, walk, 0);
+	bpf_loop(FRAMES_MAX, drop_dead, NULL, 0);
+}
+
+/* A search of the stack from the top down. */
+struct frame_search {
+	u64 id;
+	u64 sp;
+	u32 def;
+	u32 site;
+	u32 flags; /* FRAME_ASYNC: an async frame of DEF and ID; else a thread frame of DEF */
+	u32 top;
+	u32 nearest; /* index + 1 of the nearest match, 0: none */
+	u32 same_sp; /* index + 1 of the nearest match with the same stack pointer */
+	u32 dead;    /* index + 1 of the lowest match that a new enter at SP, SITE ends (rule 2) */
+	u32 stop;    /* an open one that nests was met: no dead ones below it */
+};
+
+static long search_step(u32 i, struct frame_search *s)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *t = bpf_task_storage_get(&threads, task, NULL, 0);
+	u32 index = s->top - 1 - i;
+	struct frame *f;
+
+	if (!t || i >= s->top)
+		return 1;
+	f = frame_at(t, task, index);
+	if (!f)
+		return 1;
+	if (f->def != s->def || f->flags & FRAME_DEAD ||
+	    (f->flags & FRAME_ASYNC) != (s->flags & FRAME_ASYNC))
+		return 0;
+	if (s->flags & FRAME_ASYNC) {
+		if (f->id != s->id)
+			return 0;
+		s->nearest = index + 1;
+		return 1;
+	}
+	if (!s->nearest)
+		s->nearest = index + 1;
+	if (!s->same_sp && f->sp == s->sp)
+		s->same_sp = index + 1;
+	if (!s->stop && (s->sp > f->sp || (s->sp == f->sp && s->site == f->site &&
+					   !(s->flags & FRAME_RECURSIVE))))
+		s->dead = index + 1;
+	else
+		s->stop = 1;
+	return s->stop && s->same_sp;
+}
+
+static __noinline void search(struct frame_search *s)
+{
+	s->nearest = 0;
+	s->same_sp = 0;
+	s->dead = 0;
+	s->stop = 0;
+	bpf_loop(FRAMES_MAX, search_step, s, 0);
+}
+
+#endif

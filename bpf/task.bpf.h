@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* The state of the thread that hit a probe: found or made, announced to the loader, its clock and its
+ * stack of frames. */
+#ifndef SPANTRACE_TASK_BPF_H
+#define SPANTRACE_TASK_BPF_H
+
+#include "ring.bpf.h"
+
+/* Now, or the end of the trace once that has come. */
+static __always_inline u64 trace_time(void)
+{
+	return session_closed ? session_closed : bpf_ktime_get_ns();
+}
+
+static __always_inline void read_usage(struct task_struct *task, struct usage *u)
+{
+	if (!knob_usage)
+		return;
+	u->off = task->se.exec_start - task->se.sum_exec_runtime;
+	u->run_delay = task->sched_info.run_delay;
+	u->vol_switches = (u32)task->nvcsw;
+	u->invol_switches = (u32)task->nivcsw;
+	u->minor_faults = (u32)task->min_flt;
+	u->major_faults = (u32)task->maj_flt;
+}
+
+/* Tells the loader who this thread is. Where the ring is full the next hit tries again. */
+static __noinline void announce(struct thread_state *t, struct task_struct *task)
+{
+	struct wire_thread *record = control_reserve(sizeof(*record));
+
+	if (!record)
+		return;
+	set_head(&record->head, sizeof(*record), WIRE_THREAD, 0, t->serial);
+	record->process = t->process;
+	record->pid = task->tgid;
+	record->tid = task->pid;
+	record->reserved = 0;
+	record->start_ns = task->start_time;
+	bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
+	ring_submit(record);
+	t->announced = 1;
+}
+
+/* The serial of the process TGID if it is traced, else 0. */
+static __always_inline u32 traced_process(u32 tgid)
+{
+	struct wire_process *process = bpf_map_lookup_elem(&processes, &tgid);
+	struct wire_process fresh = {};
+
+	if (process)
+		return process->serial;
+	if (!knob_all_processes)
+		return 0;
+	fresh.serial = __sync_fetch_and_add(&process_serials, 1) + 1;
+	if (bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST) == 0)
+		return fresh.serial;
+	process = bpf_map_lookup_elem(&processes, &tgid);
+	return process ? process->serial : 0;
+}
+
+static __noinline struct thread_state *make_thread(struct task_struct *task)
+{
+	u32 process = traced_process(task->tgid);
+	struct thread_state *t;
+
+	if (!process)
+		return NULL;
+	t = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t) {
+		count_loss(LOSS_NO_STATE, 1);
+		return NULL;
+	}
+	t->serial = __sync_fetch_and_add(&thread_serials, 1) + 1;
+	t->process = process;
+	return t;
+}
+
+/* The state of TASK, which is the current one; NULL when it is not traced. */
+static __always_inline struct thread_state *thread_of(struct task_struct *task)
+{
+	struct thread_state *t;
+
+	if (!session_open)
+		return NULL;
+	t = bpf_task_storage_get(&threads, task, NULL, 0);
+	if (unlikely(!t)) {
+		t = make_thread(task);
+		if (!t)
+			return NULL;
+	}
+	if (unlikely(!t->announced))
+		announce(t, task);
+	return t;
+}
+
+static __noinline struct frame *deep_frame(struct task_struct *task, u32 i)
+{
+	struct deep_frames *d = bpf_task_storage_get(&deep, task, NULL, 0);
+
+	if (!d)
+		return NULL;
+	barrier_var(d);
+	if (i >= FRAMES_DEEP)
+		return NULL;
+	return &d->frames[i];
+}
+
+/* Frame I of the thread's stack, 0 at the bottom; NULL when there is no such place. */
+static __always_inline struct frame *frame_at(struct thread_state *t, struct task_struct *task, u32 i)
+{
+	if (likely(i < FRAMES_NEAR))
+		return &t->frames[i];
+	return deep_frame(task, i - FRAMES_NEAR);
+}
+
+/* Charges the time since the stack last changed to the frame on top. Called at each change, so self
+ * time is right whatever the order of enters and exits. */
+static __always_inline void charge_top(struct thread_state *t, struct task_struct *task, u64 now,
+				       const struct usage *usage)
+{
+	struct frame *top;
+
+	if (t->depth) {
+		u64 slice = now - t->last;
+
+		top = frame_at(t, task, t->depth - 1);
+		if (top) {
+			top->self_ns += slice;
+			if (knob_usage) {
+				top->self_off += usage->off - t->last_usage.off;
+				top->self_run_delay += usage->run_delay - t->last_usage.run_delay;
+			}
+		}
+		t->inside += slice;
+	}
+	t->last = now;
+	if (knob_usage) {
+		t->last_usage.off = usage->off;
+		t->last_usage.run_delay = usage->run_delay;
+		t->last_run = task->se.sum_exec_runtime;
+	}
+}
+
+#endif

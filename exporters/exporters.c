@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of formats, and how a name or a path finds its own. A new format is its file and a line
+ * here. */
+#include "formats.h"
+
+#include <string.h>
+
+/* In the order that help prints them. */
+const struct exporter_ops *const exporters_all[] = {
+	&exporter_summary, &exporter_json, &exporter_folded, &exporter_flamegraph, NULL,
+};
+
+/* Endings that belong to formats to come: until then they are no other format's. */
+static const char *const reserved[] = {
+	"chart.svg",
+};
+
+static size_t matched(const char *path, const char *ending)
+{
+	size_t plen = strlen(path), elen = strlen(ending);
+
+	return plen >= elen && !strcmp(path + plen - elen, ending) ? elen : 0;
+}
+
+const struct exporter_ops *exporter_by_name(const char *name)
+{
+	for (size_t i = 0; exporters_all[i]; i++) {
+		if (!strcmp(exporters_all[i]->name, name))
+			return exporters_all[i];
+	}
+	return NULL;
+}
+
+const struct exporter_ops *exporter_by_path(const char *path)
+{
+	const struct exporter_ops *best = NULL;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++) {
+		size_t len = matched(path, reserved[i]);
+
+		if (len > longest)
+			longest = len;
+	}
+	for (size_t i = 0; exporters_all[i]; i++) {
+		const char *extension = exporters_all[i]->extension;
+		size_t len = extension ? matched(path, extension) : 0;
+
+		if (len > longest) {
+			longest = len;
+			best = exporters_all[i];
+		}
+	}
+	return best;
+}

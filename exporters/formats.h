@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The formats, each defined in the file of its name; exporters.c lists them. */
+#ifndef SPANTRACE_FORMATS_H
+#define SPANTRACE_FORMATS_H
+
+#include "exporter.h"
+
+extern const struct exporter_ops exporter_flamegraph;
+extern const struct exporter_ops exporter_folded;
+extern const struct exporter_ops exporter_json;
+extern const struct exporter_ops exporter_summary;
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* The totals of a trace for other programs: `--json` and `-o json`, described in the README. The
+ * schema is versioned and keys are only ever added. What was not measured is absent, never 0. A
+ * line for each path, so that line tools work on it too. */
+#include "formats.h"
+
+#include <string.h>
+
+#include "../user/util/cleanup.h"
+#include "chain.h"
+#include "jsonw.h"
+
+#define SCHEMA 1
+
+static u64 minus(u64 a, u64 b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void write_optional(struct jsonw *w, const char *key, const char *text)
+{
+	if (text)
+		jsonw_string(w, key, text);
+}
+
+static void write_thread(struct jsonw *w, const struct model_thread *thread)
+{
+	jsonw_u64(w, "pid", thread->pid);
+	jsonw_u64(w, "tid", thread->tid);
+}
+
+static int write_path(struct jsonw *w, struct chain *c, const struct model_path *path)
+{
+	int err;
+
+	for (c->n = 0; path && path->def; path = path->parent) {
+		err = chain_push(c, path);
+		if (err)
+			return err;
+	}
+	jsonw_array(w, "path", JSONW_INLINE);
+	while ((path = chain_pop(c)))
+		jsonw_string_pair(w, NULL, path->def->provider,
+				  path->name ? path->name : path->def->name);
+	jsonw_end(w);
+	return 0;
+}
+
+static void write_labels(struct jsonw *w, const struct model_row *row)
+{
+	jsonw_object(w, "labels", JSONW_INLINE);
+	for (u32 i = 0; i < row->nlabels; i++) {
+		const struct model_label *label = &row->labels[i];
+
+		if (label->text)
+			jsonw_string(w, label->key, label->text);
+		else
+			jsonw_s64(w, label->key, label->number);
+	}
+	jsonw_end(w);
+}
+
+static void write_cpu(struct jsonw *w, const struct model_row *row, u32 metrics)
+{
+	const struct model_counters *total = &row->total;
+
+	jsonw_u64(w, "cpu_ns", total->cpu_ns);
+	if (metrics & METRIC_CPU_SPLIT) {
+		jsonw_u64(w, "cpu_user_ns", row->cpu_user_ns);
+		jsonw_u64(w, "cpu_system_ns", row->cpu_system_ns);
+	}
+	jsonw_u64(w, "self_cpu_ns", row->self_cpu_ns);
+	jsonw_u64(w, "run_delay_ns", total->run_delay_ns);
+	if (metrics & METRIC_WALL) {
+		u64 waiting = minus(row->busy_ns, total->cpu_ns);
+
+		jsonw_u64(w, "blocked_ns", minus(waiting, total->run_delay_ns));
+	}
+	jsonw_u64(w, "vol_switches", total->vol_switches);
+	jsonw_u64(w, "invol_switches", total->invol_switches);
+	jsonw_u64(w, "minor_faults", total->minor_faults);
+	jsonw_u64(w, "major_faults", total->major_faults);
+}
+
+static void write_durations(struct jsonw *w, const struct model_row *row)
+{
+	jsonw_u64(w, "min_ns", row->min_ns);
+	jsonw_u64(w, "max_ns", row->max_ns);
+	jsonw_u64(w, "mean_ns", row->mean_ns);
+	if (!row->durations)
+		return;
+	jsonw_u64(w, "p50_ns", model_quantile(row, 0.5));
+	jsonw_u64(w, "p90_ns", model_quantile(row, 0.9));
+	jsonw_u64(w, "p99_ns", model_quantile(row, 0.99));
+	jsonw_u64(w, "p999_ns", model_quantile(row, 0.999));
+}
+
+static int write_row(struct jsonw *w, struct chain *c, const struct model_row *row, u32 metrics)
+{
+	char comm[MODEL_COMM_LEN + 1] = {0};
+	int err;
+
+	memcpy(comm, row->thread->comm, MODEL_COMM_LEN);
+	jsonw_object(w, NULL, JSONW_INLINE);
+	write_thread(w, row->thread);
+	jsonw_string(w, "comm", comm);
+	err = write_path(w, c, row->path);
+	if (err)
+		return err;
+	write_labels(w, row);
+	jsonw_u64(w, "count", row->count);
+	jsonw_u64(w, "abandoned", row->abandoned);
+	jsonw_u64(w, "open", row->open);
+	if (metrics & METRIC_WALL) {
+		jsonw_u64(w, "wall_ns", row->wall_ns);
+		jsonw_u64(w, "busy_ns", row->busy_ns);
+		jsonw_u64(w, "idle_ns", minus(row->wall_ns, row->busy_ns));
+		jsonw_u64(w, "self_ns", row->self_ns);
+	}
+	if (metrics & METRIC_CPU)
+		write_cpu(w, row, metrics);
+	if (metrics & METRIC_ALLOC) {
+		jsonw_u64(w, "alloc_objects", row->alloc_objects);
+		jsonw_u64(w, "alloc_bytes", row->alloc_bytes);
+	}
+	if (metrics & METRIC_HEAP) {
+		jsonw_u64(w, "inuse_objects", row->inuse_objects);
+		jsonw_u64(w, "inuse_bytes", row->inuse_bytes);
+	}
+	if ((metrics & METRIC_WALL) && row->count)
+		write_durations(w, row);
+	jsonw_end(w);
+	return 0;
+}
+
+static void write_event(struct jsonw *w, const struct model_event_row *row)
+{
+	jsonw_object(w, NULL, JSONW_INLINE);
+	write_thread(w, row->thread);
+	jsonw_string_pair(w, "name", row->def->provider, row->name ? row->name : row->def->name);
+	jsonw_u64(w, "count", row->count);
+	if (row->has_sum)
+		jsonw_s64(w, "sum", row->sum);
+	jsonw_end(w);
+}
+
+static int json_finish(struct exporter *e, const struct profile *profile)
+{
+	CLEANUP(chain_free) struct chain chain = {0};
+	struct jsonw w = {.out = e->out};
+
+	jsonw_object(&w, NULL, JSONW_LINES);
+	jsonw_u64(&w, "schema", SCHEMA);
+	write_optional(&w, "version", profile->version);
+	write_optional(&w, "target", profile->target);
+	jsonw_u64(&w, "duration_ns", minus(profile->end_ns, profile->start_ns));
+	write_optional(&w, "clock", profile->clock);
+	write_optional(&w, "kernel", profile->kernel);
+
+	jsonw_array(&w, "paths", JSONW_LINES);
+	for (size_t i = 0; i < profile->nrows; i++) {
+		const struct model_row *row = &profile->rows[i];
+		int err = 0;
+
+		/* Without a span of its own the row tells of an async span's work alone, and that
+		 * stands in the row of the thread where the span was made. */
+		if (row->count || row->open)
+			err = write_row(&w, &chain, row, profile->metrics);
+		if (err)
+			return err;
+	}
+	jsonw_end(&w);
+
+	jsonw_array(&w, "events", JSONW_LINES);
+	for (size_t i = 0; i < profile->nevents; i++)
+		write_event(&w, &profile->events[i]);
+	jsonw_end(&w);
+
+	jsonw_object(&w, "losses", JSONW_LINES);
+	for (size_t i = 0; i < profile->nlosses; i++)
+		jsonw_u64(&w, profile->losses[i].name, profile->losses[i].count);
+	jsonw_end(&w);
+
+	jsonw_array(&w, "refused", JSONW_LINES);
+	for (size_t i = 0; i < profile->nrefused; i++) {
+		jsonw_object(&w, NULL, JSONW_INLINE);
+		jsonw_string(&w, "marker", profile->refused[i].marker);
+		jsonw_string(&w, "why", profile->refused[i].why);
+		jsonw_end(&w);
+	}
+	jsonw_end(&w);
+	jsonw_end(&w);
+	return 0;
+}
+
+static const char *const json_keys[] = {NULL};
+
+const struct exporter_ops exporter_json = {
+	.name = "json",
+	.extension = ".json",
+	.keys = json_keys,
+	.finish = json_finish,
+};

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* See jsonw.h. Bytes go to the stream's buffer unlocked: an export has one thread, and locks would
+ * be most of its time. */
+#include "jsonw.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "text.h"
+
+static void put(struct jsonw *w, const char *bytes, size_t len)
+{
+	fwrite_unlocked(bytes, 1, len, w->out);
+}
+
+static void put_char(struct jsonw *w, char c)
+{
+	putc_unlocked(c, w->out);
+}
+
+static void put_escaped(struct jsonw *w, unsigned char c)
+{
+	static const char hex[] = "0123456789abcdef";
+	char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+
+	switch (c) {
+	case '"':
+		put(w, "\\\"", 2);
+		break;
+	case '\\':
+		put(w, "\\\\", 2);
+		break;
+	case '\n':
+		put(w, "\\n", 2);
+		break;
+	case '\r':
+		put(w, "\\r", 2);
+		break;
+	case '\t':
+		put(w, "\\t", 2);
+		break;
+	default:
+		put(w, escape, sizeof(escape));
+	}
+}
+
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+static void put_text(struct jsonw *w, const char *text)
+{
+	while (*text) {
+		const char *run = text;
+		char bytes[4];
+		u32 code;
+
+		while (is_plain((unsigned char)*text))
+			text++;
+		put(w, run, (size_t)(text - run));
+		if (!*text)
+			return;
+		code = text_next(&text);
+		if (code < 0x80)
+			put_escaped(w, (unsigned char)code);
+		else
+			put(w, bytes, text_encode(code, bytes));
+	}
+}
+
+static void put_u64(struct jsonw *w, u64 value)
+{
+	char digits[20], *at = digits + sizeof(digits);
+
+	do {
+		*--at = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	put(w, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+/* All containers up to the innermost one have their members on lines. */
+static bool on_lines(const struct jsonw *w)
+{
+	return w->depth && w->layout[w->depth] == JSONW_LINES;
+}
+
+static void new_line(struct jsonw *w, unsigned indent)
+{
+	put_char(w, '\n');
+	while (indent--)
+		put_char(w, '\t');
+}
+
+/* What stands before a value: comma, line break, key. */
+static void lead_in(struct jsonw *w, const char *key)
+{
+	if (w->started[w->depth])
+		put_char(w, ',');
+	if (on_lines(w))
+		new_line(w, w->depth);
+	else if (w->started[w->depth])
+		put_char(w, ' ');
+	w->started[w->depth] = true;
+	if (key) {
+		put_char(w, '"');
+		put_text(w, key);
+		put(w, "\": ", 3);
+	}
+}
+
+static void open_container(struct jsonw *w, const char *key, enum jsonw_layout layout,
+			   const char *brackets)
+{
+	assert(w->depth < JSONW_MAX_DEPTH);
+	lead_in(w, key);
+	put_char(w, brackets[0]);
+	if (w->depth && !on_lines(w))
+		layout = JSONW_INLINE;
+	w->depth++;
+	w->started[w->depth] = false;
+	w->layout[w->depth] = layout;
+	w->close[w->depth] = brackets[1];
+}
+
+void jsonw_object(struct jsonw *w, const char *key, enum jsonw_layout layout)
+{
+	open_container(w, key, layout, "{}");
+}
+
+void jsonw_array(struct jsonw *w, const char *key, enum jsonw_layout layout)
+{
+	open_container(w, key, layout, "[]");
+}
+
+void jsonw_end(struct jsonw *w)
+{
+	assert(w->depth > 0);
+	if (on_lines(w) && w->started[w->depth])
+		new_line(w, w->depth - 1);
+	put_char(w, w->close[w->depth]);
+	if (!--w->depth)
+		put_char(w, '\n');
+}
+
+void jsonw_u64(struct jsonw *w, const char *key, u64 value)
+{
+	lead_in(w, key);
+	put_u64(w, value);
+}
+
+void jsonw_s64(struct jsonw *w, const char *key, s64 value)
+{
+	lead_in(w, key);
+	if (value < 0)
+		put_char(w, '-');
+	put_u64(w, value < 0 ? -(u64)value : (u64)value);
+}
+
+void jsonw_string(struct jsonw *w, const char *key, const char *text)
+{
+	lead_in(w, key);
+	put_char(w, '"');
+	put_text(w, text);
+	put_char(w, '"');
+}
+
+void jsonw_string_pair(struct jsonw *w, const char *key, const char *a, const char *b)
+{
+	lead_in(w, key);
+	put_char(w, '"');
+	put_text(w, a);
+	put_char(w, ':');
+	put_text(w, b);
+	put_char(w, '"');
+}

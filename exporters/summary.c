@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* What a person sees when nothing else was asked for: the spans as a tree, added up over threads,
+ * then events, then what was lost or refused. */
+#include "formats.h"
+
+#include <string.h>
+
+#include "../user/util/cleanup.h"
+#include "summary_print.h"
+#include "summary_tree.h"
+#include "text.h"
+#include "units.h"
+
+#define INDENT     2  /* columns a level */
+#define MAX_INDENT 16 /* levels; deeper ones say how deep they are */
+
+struct column {
+	const char *title;
+	u32 metrics;  /* shown if all of these were measured … */
+	int optional; /* … and, with 1, if a node has something to show there */
+	int drop;     /* order in which columns give way on a narrow terminal; 0: never */
+	void (*cell)(char buf[UNITS_SIZE], const struct model_row *row);
+};
+
+struct table {
+	const struct export_options *options;
+	const struct summary_tree *tree;
+	FILE *out;
+	unsigned name_width;
+	unsigned *widths; /* one a column; 0: not shown */
+};
+
+static void cell_count(char buf[UNITS_SIZE], const struct model_row *row)
+{
+	units_count(buf, row->count);
+}
+
+static void cell_abandoned(char buf[UNITS_SIZE], const struct model_row *row)
+{
+	if (row->abandoned)
+		units_count(buf, row->abandoned);
+}
+
+static void cell_open(char buf[UNITS_SIZE], const struct model_row *row)
+{
+	if (row->open)
+		units_count(buf, row->open);
+}
+
+/* Says something for async spans only: thread spans are busy all the time that they exist. */
+static void cell_wall(char buf[UNITS_SIZE], const struct model_row *row)
+{
+	if (row->wall_ns != row->busy_ns)
+		units_time(buf, row->wall_ns);
+}
+
+static void cell_busy(char buf[UNITS_SIZE], const struct model_row *row)
+{
+	units_time(buf, row->busy_ns);
+}
+
+static void cell_self(char buf[UNITS_SIZE], const struct model_row *row)
+{
+	units_time(buf, row->self_ns);
+}
+
+static void cell_cpu(char buf[UNITS_SIZE], const struct model_row *row)
+{
+	units_time(buf, row->total.cpu_ns);
+}
+
+static void cell_alloc(char buf[UNITS_SIZE], const struct model_row *row)
+{
+	units_bytes(buf, row->alloc_bytes);
+}
+
+static void cell_inuse(char buf[UNITS_SIZE], const struct model_row *row)
+{
+	units_bytes(buf, row->inuse_bytes);
+}
+
+static void cell_mean(char buf[UNITS_SIZE], const struct model_row *row)
+{
+	if (row->count)
+		units_time(buf, row->mean_ns);
+}
+
+static void cell_p50(char buf[UNITS_SIZE], const struct model_row *row)
+{
+	if (row->count && row->durations)
+		units_time(buf, model_quantile(row, 0.5));
+}
+
+static void cell_p99(char buf[UNITS_SIZE], const struct model_row *row)
+{
+	if (row->count && row->durations)
+		units_time(buf, model_quantile(row, 0.99));
+}
+
+static void cell_max(char buf[UNITS_SIZE], const struct model_row *row)
+{
+	if (row->count)
+		units_time(buf, row->max_ns);
+}
+
+static const struct column columns[] = {
+	{"count", 0, 0, 0, cell_count},
+	{"abandoned", 0, 1, 0, cell_abandoned},
+	{"open", 0, 1, 0, cell_open},
+	{"wall", METRIC_WALL, 1, 0, cell_wall},
+	{"busy", METRIC_WALL, 0, 0, cell_busy},
+	{"self", METRIC_WALL, 0, 4, cell_self},
+	{"cpu", METRIC_CPU, 0, 5, cell_cpu},
+	{"alloc", METRIC_ALLOC, 0, 0, cell_alloc},
+	{"in use", METRIC_HEAP, 0, 0, cell_inuse},
+	{"mean", METRIC_WALL, 0, 2, cell_mean},
+	{"p50", METRIC_WALL, 0, 1, cell_p50},
+	{"p99", METRIC_WALL, 0, 0, cell_p99},
+	{"max", METRIC_WALL, 0, 3, cell_max},
+};
+
+#define NCOLUMNS (sizeof(columns) / sizeof(*columns))
+
+/* Processes take a line only where there are several. */
+static bool is_shown(const struct summary_tree *t, const struct summary_node *node)
+{
+	return node->depth > 1 || (node->depth == 1 && t->nprocesses > 1);
+}
+
+/* Columns in front of the name, with the mark of a deep one in MARK. */
+static unsigned lead(const struct summary_tree *t, const struct summary_node *node,
+		     char mark[UNITS_SIZE])
+{
+	u32 level = node->depth - (t->nprocesses > 1 ? 1 : 2);
+
+	mark[0] = '\0';
+	if (level > MAX_INDENT) {
+		snprintf(mark, UNITS_SIZE, "[%u] ", level);
+		level = MAX_INDENT;
+	}
+	return level * INDENT;
+}
+
+static unsigned table_width(const struct table *t)
+{
+	unsigned width = t->name_width;
+
+	for (size_t c = 0; c < NCOLUMNS; c++)
+		width += t->widths[c] ? SUMMARY_GAP + t->widths[c] : 0;
+	return width;
+}
+
+static void measure(struct table *t, u32 metrics)
+{
+	char buf[UNITS_SIZE];
+
+	for (size_t c = 0; c < NCOLUMNS; c++) {
+		unsigned widest = 0;
+
+		if ((metrics & columns[c].metrics) != columns[c].metrics)
+			continue;
+		for (u32 i = 0; i < t->tree->nnodes; i++) {
+			if (!t->tree->nodes[i].has_spans)
+				continue;
+			buf[0] = '\0';
+			columns[c].cell(buf, &t->tree->nodes[i].sum);
+			if (text_columns(buf) > widest)
+				widest = text_columns(buf);
+		}
+		if (!widest && columns[c].optional)
+			continue;
+		if (widest < strlen(columns[c].title))
+			widest = (unsigned)strlen(columns[c].title);
+		t->widths[c] = widest;
+	}
+	t->name_width = 4;
+	for (u32 i = 0; i < t->tree->nnodes; i++) {
+		const struct summary_node *node = &t->tree->nodes[i];
+		unsigned width;
+
+		if (!is_shown(t->tree, node))
+			continue;
+		width = lead(t->tree, node, buf) + text_columns(buf) + text_columns(node->name);
+		if (width > t->name_width)
+			t->name_width = width;
+	}
+}
+
+/* Names give way first, down to what still tells them apart; then columns, the least needed
+ * first. */
+static void fit(struct table *t)
+{
+	unsigned width = t->options->width;
+
+	for (int drop = 1; width && table_width(t) > width; drop++) {
+		unsigned others = table_width(t) - t->name_width;
+		bool dropped = false;
+
+		if (others + SUMMARY_MIN_NAME <= width) {
+			t->name_width = width - others;
+			return;
+		}
+		for (size_t c = 0; c < NCOLUMNS; c++) {
+			if (columns[c].drop == drop)
+				t->widths[c] = 0;
+			dropped |= columns[c].drop > drop;
+		}
+		if (!dropped) {
+			if (t->name_width > SUMMARY_MIN_NAME)
+				t->name_width = SUMMARY_MIN_NAME;
+			return;
+		}
+	}
+}
+
+static void print_node(const struct table *t, const struct summary_node *node)
+{
+	char buf[UNITS_SIZE];
+	unsigned indent = lead(t->tree, node, buf);
+	unsigned room;
+
+	if (indent > t->name_width / 2)
+		indent = t->name_width / 2;
+	summary_put_spaces(t->out, indent);
+	fputs(buf, t->out);
+	room = indent + text_columns(buf);
+	room = room < t->name_width ? t->name_width - room : 0;
+	if (!node->has_spans && text_columns(node->name) <= room) {
+		fputs(node->name, t->out);
+		putc_unlocked('\n', t->out);
+		return;
+	}
+	summary_put_padded(t->out, node->name, room);
+	for (size_t c = 0; node->has_spans && c < NCOLUMNS; c++) {
+		if (!t->widths[c])
+			continue;
+		buf[0] = '\0';
+		columns[c].cell(buf, &node->sum);
+		summary_put_spaces(t->out, SUMMARY_GAP);
+		summary_put_right(t->out, buf, t->widths[c]);
+	}
+	putc_unlocked('\n', t->out);
+}
+
+static int print_spans(struct exporter *e, const struct profile *profile)
+{
+	CLEANUP(summary_tree_free) struct summary_tree *tree = NULL;
+	unsigned widths[NCOLUMNS] = {0};
+	struct table t = {.options = &e->options, .out = e->out, .widths = widths};
+	int err = summary_tree_new(profile, &tree);
+
+	if (err)
+		return err;
+	t.tree = tree;
+	if (tree->nnodes == 1) {
+		fputs("No span was recorded: no marker that starts or ends one was hit.\n"
+		      "`spantrace list` shows a program's markers and the spans that they make.\n",
+		      e->out);
+		return 0;
+	}
+	measure(&t, profile->metrics);
+	fit(&t);
+	summary_put_style(t.options, t.out, SUMMARY_BOLD);
+	summary_put_padded(t.out, "span", t.name_width);
+	for (size_t c = 0; c < NCOLUMNS; c++) {
+		if (!t.widths[c])
+			continue;
+		summary_put_spaces(t.out, SUMMARY_GAP);
+		summary_put_right(t.out, columns[c].title, t.widths[c]);
+	}
+	summary_put_style(t.options, t.out, SUMMARY_PLAIN);
+	putc_unlocked('\n', t.out);
+	for (u32 i = 0; i < tree->nnodes; i++) {
+		if (is_shown(tree, &tree->nodes[i]))
+			print_node(&t, &tree->nodes[i]);
+	}
+	return 0;
+}
+
+static void print_losses(struct exporter *e, const struct profile *profile)
+{
+	char buf[UNITS_SIZE];
+	bool any = false;
+
+	putc_unlocked('\n', e->out);
+	for (size_t i = 0; i < profile->nlosses; i++) {
+		const struct model_loss *loss = &profile->losses[i];
+
+		if (!loss->count)
+			continue;
+		if (!any) {
+			summary_put_style(&e->options, e->out, SUMMARY_YELLOW);
+			fputs("lost", e->out);
+			summary_put_style(&e->options, e->out, SUMMARY_PLAIN);
+			putc_unlocked('\n', e->out);
+		}
+		any = true;
+		fprintf(e->out, "  %s %s: ", loss->name, units_count(buf, loss->count));
+		summary_put_safe(e->out, loss->text ? loss->text : "");
+		putc_unlocked('\n', e->out);
+	}
+	if (!any)
+		fputs("nothing lost\n", e->out);
+	if (!profile->nrefused)
+		return;
+	summary_put_style(&e->options, e->out, SUMMARY_YELLOW);
+	fputs("not probed", e->out);
+	summary_put_style(&e->options, e->out, SUMMARY_PLAIN);
+	putc_unlocked('\n', e->out);
+	for (size_t i = 0; i < profile->nrefused; i++) {
+		fputs("  ", e->out);
+		summary_put_safe(e->out, profile->refused[i].marker);
+		fputs(": ", e->out);
+		summary_put_safe(e->out, profile->refused[i].why);
+		putc_unlocked('\n', e->out);
+	}
+}
+
+static void print_header(struct exporter *e, const struct profile *profile)
+{
+	u64 ns = profile->end_ns > profile->start_ns ? profile->end_ns - profile->start_ns : 0;
+	char buf[UNITS_SIZE];
+
+	summary_put_style(&e->options, e->out, SUMMARY_BOLD);
+	summary_put_safe(e->out, profile->target ? profile->target : "unknown target");
+	summary_put_style(&e->options, e->out, SUMMARY_PLAIN);
+	fprintf(e->out, ": traced for %s, ", units_time(buf, ns));
+	fprintf(e->out, "%s thread%s\n\n", units_count(buf, profile->nthreads),
+		profile->nthreads == 1 ? "" : "s");
+}
+
+static int summary_finish(struct exporter *e, const struct profile *profile)
+{
+	int err;
+
+	print_header(e, profile);
+	err = print_spans(e, profile);
+	if (!err)
+		err = summary_print_events(e, profile);
+	if (!err)
+		print_losses(e, profile);
+	return err;
+}
+
+static const char *const summary_keys[] = {"width", "color", NULL};
+
+const struct exporter_ops exporter_summary = {
+	.name = "summary",
+	.extension = ".txt",
+	.keys = summary_keys,
+	.finish = summary_finish,
+};

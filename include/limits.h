@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Bounds that the kernel side and the loader share. */
+#ifndef SPANTRACE_LIMITS_H
+#define SPANTRACE_LIMITS_H
+
+/* Open spans on one thread: the first FRAMES_NEAR stand in the thread's state, the rest in a second
+ * block that only threads which go that deep have. Deeper ones are counted too_deep. */
+#define FRAMES_NEAR 24
+#define FRAMES_DEEP 232
+#define FRAMES_MAX  (FRAMES_NEAR + FRAMES_DEEP)
+
+/* Distinct paths in a trace, the two reserved ones included. */
+#define PATHS_MAX      (1u << 17)
+#define PATH_ROOT      0 /* outside every span */
+#define PATH_OVERFLOW  1 /* stands for every path beyond PATHS_MAX */
+#define PATHS_RESERVED 2
+
+/* Async spans alive at one time, in the whole trace. */
+#define ASYNC_MAX (1u << 20)
+
+/* Processes traced at one time. */
+#define PROCESSES_MAX (1u << 16)
+
+#define DEFS_MAX  (1u << 16)
+#define ASYNC_DEFS_MAX 1024
+#define SITES_MAX (1u << 18)
+
+#define LABELS_MAX 4
+#define COMM_LEN   16
+
+#define CONTROL_RING_BYTES (4u << 20)
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* The wire: what bpf/ and user/ say to each other. Host byte order, one machine, one version: the two
+ * sides are built together. Numbers are explicit and only ever added to.
+ *
+ *   user ▸ bpf   the site table, the process table, the cookie of each probe
+ *   bpf ▸ user   span records on one ring a CPU; life records on the control ring; the path table; losses
+ *
+ * Times are CLOCK_MONOTONIC nanoseconds.
+ */
+#ifndef SPANTRACE_WIRE_H
+#define SPANTRACE_WIRE_H
+
+#include "limits.h"
+#include "operand.h"
+#include "types.h"
+
+/* The cookie of a probe: all that the hot path must know of its site. */
+#define COOKIE_SITE(c)           ((u32)(c))
+#define COOKIE_DEF(c)            ((u32)((c) >> 32) & 0xffff)
+#define COOKIE_FLAGS(c)          ((u32)((c) >> 48))
+#define COOKIE(site, def, flags) ((u64)(u32)(site) | (u64)(u16)(def) << 32 | (u64)(flags) << 48)
+
+#define SITE_RECURSIVE 0x1u /* frames do not live on the C stack: equal stack pointers nest */
+#define SITE_HAS_NEW   0x2u /* async: a marker says when it begins, so an enter never makes one */
+#define SITE_HAS_VALUE 0x4u /* event: its first argument is its value */
+
+/* One row of the site table; the cookie's low half is its index. */
+struct wire_site {
+	struct operand id;     /* async: the id; event: the value */
+	struct operand parent; /* __new: the id of the parent */
+};
+
+/* One node of the path table: PARENT's span definition stack, and DEF on top. */
+struct wire_path {
+	u32 parent;
+	u32 def;
+};
+
+/* A traced process image: exec makes a new one. Key of the process table: its pid (tgid). */
+struct wire_process {
+	u32 serial; /* unique in a trace */
+	u32 reserved;
+};
+
+/* An async span that lives: key and value of the table. */
+struct wire_async_key {
+	u64 id;
+	u32 process; /* serial */
+	u32 def;
+};
+
+enum wire_kind {
+	/* on the span rings */
+	WIRE_SPAN = 1,
+	WIRE_ASYNC = 2,
+	WIRE_EVENT = 3,
+	/* on the control ring */
+	WIRE_THREAD = 16,
+	WIRE_THREAD_END = 17,
+	WIRE_FORK = 18,
+	WIRE_EXEC = 19,
+	WIRE_EXIT = 20,
+};
+
+#define WIRE_ABANDONED 0x01u /* closed without an exit of its own */
+#define WIRE_OPEN      0x02u /* closed by the end of its thread, process or the trace */
+#define WIRE_SEGMENT   0x04u /* WIRE_SPAN: a stretch of the async span with this id */
+#define WIRE_VALUE     0x08u /* WIRE_EVENT: value is set */
+
+struct wire_head {
+	u16 size; /* of the whole record; parts that the size leaves out are zero */
+	u8 kind;
+	u8 flags;
+	u32 thread; /* serial; 0 where there is none */
+};
+
+/* Time off the CPU and what else the scheduler and the memory manager counted. cpu = busy - off. */
+struct wire_usage {
+	u64 off_ns;
+	u64 run_delay_ns;
+	u64 self_off_ns;
+	u64 self_run_delay_ns;
+	u32 vol_switches;
+	u32 invol_switches;
+	u32 minor_faults;
+	u32 major_faults;
+};
+
+/* A thread span at its exit, or a segment of an async span. Most spans were never off the CPU and never
+ * faulted: those end after self_ns. A segment is always whole. */
+struct wire_span {
+	struct wire_head head;
+	u32 path;
+	u32 reserved;
+	u64 start_ns;
+	u64 busy_ns;
+	u64 self_ns;
+	struct wire_usage usage;
+	u64 id;
+};
+
+#define WIRE_SPAN_SHORT 40u
+
+/* An async span at its close. The table's value while it lives. */
+struct wire_async {
+	struct wire_head head; /* thread: where it was made */
+	u32 path;
+	u32 process;
+	u64 id;
+	u64 start_ns;
+	u64 end_ns; /* 0 while it lives */
+	u64 busy_ns;
+	u64 self_ns;
+	u64 off_ns;
+	u64 run_delay_ns;
+	u64 self_off_ns;
+	u64 self_run_delay_ns;
+	u64 vol_switches;
+	u64 invol_switches;
+	u64 minor_faults;
+	u64 major_faults;
+};
+
+struct wire_event {
+	struct wire_head head;
+	u32 path; /* of the event under the span it happened in */
+	u32 reserved;
+	u64 time_ns;
+	u64 value;
+};
+
+/* First sight of a thread. */
+struct wire_thread {
+	struct wire_head head;
+	u32 process;
+	u32 pid;
+	u32 tid;
+	u32 reserved;
+	u64 start_ns; /* of the thread, which may lie before the trace's */
+	char comm[COMM_LEN];
+};
+
+struct wire_thread_end {
+	struct wire_head head;
+	u64 time_ns;
+	u64 inside_ns; /* time it spent inside spans */
+	char comm[COMM_LEN];
+};
+
+/* A process is made (WIRE_FORK), becomes another program (WIRE_EXEC), is gone (WIRE_EXIT). */
+struct wire_life {
+	struct wire_head head;
+	u32 process;
+	u32 old_process; /* fork: the parent; exec: the image before */
+	u32 pid;
+	u32 reserved;
+	u64 time_ns;
+	char comm[COMM_LEN];
+};
+
+/* Why something the kernel side saw did not become a span. Index into the loss counters. */
+enum wire_loss {
+	LOSS_RING_FULL = 0,    /* a record found no room */
+	LOSS_CONTROL_FULL = 1, /* a life record found no room */
+	LOSS_ORPHAN_EXIT = 2,  /* exit or close without its enter or new */
+	LOSS_ORPHAN_ENTER = 3, /* async enter of a span whose new was not seen */
+	LOSS_TOO_DEEP = 4,     /* more than FRAMES_MAX open on a thread */
+	LOSS_NO_STATE = 5,     /* the kernel gave no memory for a thread's state */
+	LOSS_PATHS_FULL = 6,   /* more than PATHS_MAX paths: kept under "(other paths)" */
+	LOSS_ASYNC_FULL = 7,   /* more than ASYNC_MAX async spans alive */
+	LOSS_ID_REUSED = 8,    /* new with an id that lives: the earlier one is abandoned */
+	LOSS_UNKNOWN_PARENT =
+		9, /* the parent named does not live: the span stands under its thread's */
+	LOSS_UNREADABLE_ID = 10, /* the id could not be read from the target's memory */
+	LOSS_KINDS = 11,
+};
+
+_Static_assert(sizeof(struct wire_head) == 8, "wire layout");
+_Static_assert(sizeof(struct wire_usage) == 48, "wire layout");
+_Static_assert(sizeof(struct wire_span) == 96, "wire layout");
+_Static_assert(__builtin_offsetof(struct wire_span, usage) == WIRE_SPAN_SHORT, "wire layout");
+_Static_assert(sizeof(struct wire_async) == 120, "wire layout");
+_Static_assert(sizeof(struct wire_event) == 32, "wire layout");
+_Static_assert(sizeof(struct wire_thread) == 48, "wire layout");
+_Static_assert(sizeof(struct wire_thread_end) == 40, "wire layout");
+_Static_assert(sizeof(struct wire_life) == 48, "wire layout");
+_Static_assert(sizeof(struct wire_async_key) == 16, "wire layout");
+
+#endif

@@ -1,0 +1,3 @@
+examples:
+tools:
+compile_commands.json:

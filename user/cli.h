@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line: words in, one struct out, every mistake answered by a sentence that names
+ * it.
+ *
+ *   argv ─▶ cli_main ─▶ a command's run()            spantrace list …
+ *                   └▶ cli_parse ─options▶ trace()    spantrace -p PID, -a, -- CMD
+ *
+ * An option is a line in the table of cli.c and a case below it; a command is a line in main's
+ * table.
+ */
+#ifndef SPANTRACE_CLI_H
+#define SPANTRACE_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "../exporters/exporter.h"
+#include "pair_spec.h"
+
+#ifndef SPANTRACE_VERSION
+#define SPANTRACE_VERSION "0.1.0"
+#endif
+
+enum cli_status {
+	CLI_DONE = 0,
+	CLI_FAILED = 1,
+	CLI_USAGE = 2,
+};
+
+enum options_mode {
+	MODE_NONE, /* `list FILE…` */
+	MODE_PIDS,
+	MODE_CMD,
+	MODE_ALL,
+};
+
+/* What is asked for before anything is done. */
+enum options_action {
+	ACTION_RUN,
+	ACTION_HELP,
+	ACTION_VERSION,
+};
+
+struct options_output {
+	const struct exporter_ops *format;
+	struct export_options options;
+	const char *path; /* "-" is stdout */
+};
+
+/* Strings are those of argv and live as long; the arrays are owned. */
+struct options {
+	enum options_action action;
+	enum options_mode mode;
+	pid_t *pids; /* each once */
+	size_t npids;
+	char **argv; /* the command to run, or the files of `list`; NULL-terminated */
+	size_t argc;
+	u64 duration_ns; /* 0: until a signal or the last target's end */
+	struct options_output *outputs;
+	size_t noutputs;
+	u32 metrics; /* METRIC_* */
+	const char **providers;
+	size_t nproviders;
+	const char **excludes;
+	size_t nexcludes;
+	struct pair_spec **spans;
+	size_t nspans;
+	const char **by; /* label keys */
+	size_t nby;
+	bool follow; /* the children too */
+	bool json;
+	bool quiet;
+	unsigned verbose;
+};
+
+/* A subcommand. RUN gets its own name as argv[0] and returns an exit status; `--help` is its
+ * own. */
+struct command {
+	const char *name;
+	const char *summary;
+	int (*run)(int argc, char **argv);
+};
+
+/* The whole program: finds the command, or parses the options and calls TRACE. COMMANDS ends
+ * with a NULL name. Returns an exit status. */
+int cli_main(int argc, char **argv, const struct command *commands,
+	     int (*trace)(const struct options *options));
+
+/* The options of a trace (argv[0] is not looked at). On success *OUT is released by
+ * options_free(). On failure the message is printed and *OUT left alone: -EINVAL for bad usage,
+ * or -ENOMEM. */
+int cli_parse(int argc, char **argv, struct options *out);
+/* The same for `list`, which takes fewer options, and files in argv (it is put in order). */
+int cli_parse_list(int argc, char **argv, struct options *out);
+void options_free(struct options *options);
+
+/* Sets what messages are printed, by -q and -v. */
+void cli_set_log(const struct options *options);
+/* The exit status for what cli_parse() returned. */
+int cli_status_of(int err);
+
+/* The option tables for people. */
+void cli_print_options(FILE *out);
+void cli_print_list_options(FILE *out);
+
+/* One -o: [FORMAT[,OPTION…]:]PATH (cli_output.c). Prints its message on -EINVAL. */
+int cli_parse_output(const char *text, struct options_output *out);
+/* The default output of a trace: a summary, or JSON with --json, on stdout. */
+int cli_default_output(bool json, struct options_output *out);
+
+#endif

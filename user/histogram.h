@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* A histogram of durations, for quantiles to 1 % in a few kilobytes.
+ *
+ * Log-linear: values below 64 have a bucket each; above, every octave (a factor of two) is cut into
+ * 64 buckets of equal width. A value is told by the middle of its bucket, so it is at most 1/128
+ * off. An octave takes memory (256 bytes) when the first value falls into it: spans of one path
+ * usually stay within a handful.
+ */
+#ifndef SPANTRACE_HISTOGRAM_H
+#define SPANTRACE_HISTOGRAM_H
+
+#include <stddef.h>
+
+#include "../include/types.h"
+
+struct histogram;
+
+/* Each returns 0 or -ENOMEM; after -ENOMEM the histogram holds all that it held before, except that
+ * a failed merge may have taken a part of FROM. */
+int histogram_new(struct histogram **out);
+int histogram_add(struct histogram *h, u64 value);
+int histogram_add_many(struct histogram *h, u64 value, u64 times);
+int histogram_merge(struct histogram *into, const struct histogram *from);
+
+/* How many values it holds. */
+u64 histogram_count(const struct histogram *h);
+/* The value at or below which a fraction Q (0 to 1) of all lie; 0 if there is none. */
+u64 histogram_quantile(const struct histogram *h, double q);
+
+/* Bytes it takes. */
+size_t histogram_size(const struct histogram *h);
+void histogram_free(struct histogram **h);
+
+#endif

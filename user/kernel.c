@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* Loads and runs the kernel side; see kernel.h. */
+#include "kernel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "spantrace.skel.h"
+#include "uprobe_multi.h"
+#include "util/cleanup.h"
+#include "util/log.h"
+
+struct kernel {
+	struct spantrace_bpf *skel;
+	struct ring_buffer *control;
+	struct ring_buffer *rings;
+	int *ring_fds; /* one a CPU */
+	u32 nrings;
+	size_t ring_bytes;
+	const struct wire_path *paths;
+	size_t paths_bytes;
+	kernel_record_fn record;
+	void *context;
+};
+
+static char kernel_log[512]; /* libbpf's last words, for the message when loading fails */
+
+static int kernel_print(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char text[512];
+
+	vsnprintf(text, sizeof(text), format, args);
+	text[strcspn(text, "\n")] = '\0';
+	if (level == LIBBPF_WARN)
+		snprintf(kernel_log, sizeof(kernel_log), "%s", text);
+	log_debug("%s", text);
+	return 0;
+}
+
+static int kernel_on_record(void *context, void *data, size_t size)
+{
+	struct kernel *kernel = context;
+
+	kernel->record(kernel->context, data, size);
+	return 0;
+}
+
+static u32 power_of_two(u32 n)
+{
+	u32 p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+/* Sizes and knobs, between open and load. */
+static int kernel_configure(struct kernel *kernel, const struct kernel_options *options)
+{
+	struct spantrace_bpf *skel = kernel->skel;
+	u32 slots = power_of_two(kernel->nrings);
+	struct bpf_program *program;
+	int i;
+
+	skel->rodata->knob_all_processes = options->all_processes;
+	skel->rodata->knob_follow = options->follow;
+	skel->rodata->knob_usage = options->usage;
+	skel->rodata->knob_cpus = slots;
+	for (i = 0; options->uprobe_multi && i < KERNEL_PROGRAMS; i++) {
+		program = kernel_program(kernel, i);
+		if (bpf_program__set_expected_attach_type(program, UPROBE_MULTI_ATTACH_TYPE))
+			return -EINVAL;
+	}
+	if (bpf_map__set_max_entries(skel->maps.rings, slots) ||
+	    bpf_map__set_max_entries(skel->maps.sites, options->nsites))
+		return -EINVAL;
+	return 0;
+}
+
+/* One ring a CPU; table slots beyond the last CPU share, they are never used. */
+static int kernel_make_rings(struct kernel *kernel)
+{
+	u32 slots = power_of_two(kernel->nrings);
+	u32 i;
+
+	kernel->ring_fds = calloc(kernel->nrings, sizeof(*kernel->ring_fds));
+	if (!kernel->ring_fds)
+		return -ENOMEM;
+	for (i = 0; i < kernel->nrings; i++)
+		kernel->ring_fds[i] = -1;
+	for (i = 0; i < kernel->nrings; i++) {
+		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "span_ring", 0, 0, kernel->ring_bytes,
+					NULL);
+
+		if (fd < 0)
+			return -errno;
+		kernel->ring_fds[i] = fd;
+		if (!kernel->rings) {
+			kernel->rings = ring_buffer__new(fd, kernel_on_record, kernel, NULL);
+			if (!kernel->rings)
+				return -errno;
+		} else if (ring_buffer__add(kernel->rings, fd, kernel_on_record, kernel)) {
+			return -errno;
+		}
+	}
+	for (i = 0; i < slots; i++) {
+		int *fd = &kernel->ring_fds[i % kernel->nrings];
+
+		if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.rings), &i, fd, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+static int kernel_setup(struct kernel *kernel, const struct kernel_options *options)
+{
+	struct spantrace_bpf *skel;
+	long page = sysconf(_SC_PAGESIZE);
+	int err;
+
+	kernel->skel = spantrace_bpf__open();
+	if (!kernel->skel)
+		return -errno;
+	skel = kernel->skel;
+	err = kernel_configure(kernel, options);
+	if (err)
+		return err;
+	err = spantrace_bpf__load(skel);
+	if (err)
+		return err;
+	err = kernel_make_rings(kernel);
+	if (err)
+		return err;
+	kernel->control =
+		ring_buffer__new(bpf_map__fd(skel->maps.control), kernel_on_record, kernel, NULL);
+	if (!kernel->control)
+		return -errno;
+	kernel->paths_bytes = PATHS_MAX * sizeof(struct wire_path);
+	kernel->paths_bytes = (kernel->paths_bytes + page - 1) & ~(page - 1);
+	kernel->paths = mmap(NULL, kernel->paths_bytes, PROT_READ, MAP_SHARED,
+			     bpf_map__fd(skel->maps.paths), 0);
+	if (kernel->paths == MAP_FAILED) {
+		kernel->paths = NULL;
+		return -errno;
+	}
+	skel->links.process_fork = bpf_program__attach(skel->progs.process_fork);
+	skel->links.process_exec = bpf_program__attach(skel->progs.process_exec);
+	skel->links.process_exit = bpf_program__attach(skel->progs.process_exit);
+	skel->links.collect_open = bpf_program__attach(skel->progs.collect_open);
+	if (!skel->links.process_fork || !skel->links.process_exec || !skel->links.process_exit ||
+	    !skel->links.collect_open)
+		return -errno;
+	return 0;
+}
+
+int kernel_new(const struct kernel_options *options, struct kernel **out, char *why, size_t len)
+{
+	struct kernel *kernel = calloc(1, sizeof(*kernel));
+	int cpus = libbpf_num_possible_cpus();
+	int err;
+
+	if (!kernel)
+		return -ENOMEM;
+	libbpf_set_print(kernel_print);
+	kernel_log[0] = '\0';
+	kernel->nrings = cpus > 0 ? (u32)cpus : 1;
+	kernel->ring_bytes = options->ring_bytes;
+	err = kernel_setup(kernel, options);
+	if (err) {
+		snprintf(why, len, "the kernel refused the BPF programs: %s%s%s", strerror(-err),
+			 kernel_log[0] ? ": " : "", kernel_log);
+		kernel_free(&kernel);
+		return err;
+	}
+	*out = kernel;
+	return 0;
+}
+
+void kernel_free(struct kernel **out)
+{
+	struct kernel *kernel = *out;
+	u32 i;
+
+	if (!kernel)
+		return;
+	*out = NULL;
+	ring_buffer__free(kernel->control);
+	ring_buffer__free(kernel->rings);
+	for (i = 0; kernel->ring_fds && i < kernel->nrings; i++)
+		cleanup_close(&kernel->ring_fds[i]);
+	free(kernel->ring_fds);
+	if (kernel->paths)
+		munmap((void *)kernel->paths, kernel->paths_bytes);
+	spantrace_bpf__destroy(kernel->skel);
+	free(kernel);
+}
+
+struct bpf_program *kernel_program(struct kernel *kernel, enum kernel_program program)
+{
+	struct spantrace_bpf *skel = kernel->skel;
+
+	switch (program) {
+	case KERNEL_SPAN_ENTER:
+		return skel->progs.span_enter;
+	case KERNEL_SPAN_EXIT:
+		return skel->progs.span_exit;
+	case KERNEL_ASYNC_NEW:
+		return skel->progs.async_new;
+	case KERNEL_ASYNC_ENTER:
+		return skel->progs.async_enter;
+	case KERNEL_ASYNC_EXIT:
+		return skel->progs.async_exit;
+	case KERNEL_ASYNC_CLOSE:
+		return skel->progs.async_close;
+	default:
+		return skel->progs.event_hit;
+	}
+}
+
+const struct wire_path *kernel_paths(const struct kernel *kernel, u32 *n)
+{
+	*n = PATHS_MAX;
+	return kernel->paths;
+}
+
+int kernel_set_site(struct kernel *kernel, u32 site, const struct wire_site *value)
+{
+	if (site >= bpf_map__max_entries(kernel->skel->maps.sites))
+		return -ENOSPC;
+	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.sites), &site, value, BPF_ANY))
+		return -errno;
+	return 0;
+}
+
+int kernel_set_async_defs(struct kernel *kernel, const u32 *defs, u32 n)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.async_defs);
+	u32 i;
+
+	for (i = 0; i < n && i < ASYNC_DEFS_MAX; i++)
+		if (bpf_map_update_elem(fd, &i, &defs[i], BPF_ANY))
+			return -errno;
+	kernel->skel->bss->async_defs_used = i;
+	return 0;
+}
+
+int kernel_add_process(struct kernel *kernel, pid_t pid)
+{
+	u32 key = (u32)pid;
+	struct wire_process process = {
+		.serial = __sync_add_and_fetch(&kernel->skel->bss->process_serials, 1),
+	};
+
+	/* One that is there already came by its parent's fork, and keeps its number. */
+	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.processes), &key, &process,
+				BPF_NOEXIST) &&
+	    errno != EEXIST)
+		return -errno;
+	return 0;
+}
+
+void kernel_open(struct kernel *kernel)
+{
+	__atomic_store_n(&kernel->skel->bss->session_open, 1, __ATOMIC_SEQ_CST);
+}
+
+void kernel_close(struct kernel *kernel, u64 now_ns)
+{
+	__atomic_store_n(&kernel->skel->bss->session_closed, now_ns, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&kernel->skel->bss->session_open, 0, __ATOMIC_SEQ_CST);
+}
+
+int kernel_drain(struct kernel *kernel, kernel_record_fn fn, void *context)
+{
+	int life, spans;
+
+	kernel->record = fn;
+	kernel->context = context;
+	life = ring_buffer__consume(kernel->control);
+	if (life < 0)
+		return life;
+	spans = ring_buffer__consume(kernel->rings);
+	if (spans < 0)
+		return spans;
+	return life > INT32_MAX - spans ? INT32_MAX : life + spans;
+}
+
+int kernel_collect(struct kernel *kernel, kernel_record_fn fn, void *context)
+{
+	AUTO_CLOSE int fd = bpf_iter_create(bpf_link__fd(kernel->skel->links.collect_open));
+	char buffer[64 * 1024] __attribute__((aligned(8)));
+	size_t have = 0;
+
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		ssize_t n = read(fd, buffer + have, sizeof(buffer) - have);
+		size_t at = 0;
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return 0;
+		have += (size_t)n;
+		while (have - at >= sizeof(struct wire_head)) {
+			const struct wire_head *head = (const void *)(buffer + at);
+
+			if (head->size < sizeof(*head) || head->size > have - at)
+				break;
+			fn(context, head, head->size);
+			at += head->size;
+		}
+		have -= at;
+		memmove(buffer, buffer + at, have);
+	}
+}
+
+int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, void *context)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.async_spans);
+	struct wire_async_key key, next;
+	struct wire_async span;
+	int err;
+
+	if (!__atomic_load_n(&kernel->skel->bss->async_alive, __ATOMIC_RELAXED))
+		return 0;
+	err = bpf_map_get_next_key(fd, NULL, &next);
+	while (!err) {
+		key = next;
+		/* The step comes before the delete: a key that is gone starts the walk again. */
+		err = bpf_map_get_next_key(fd, &key, &next);
+		if (process && key.process != process)
+			continue;
+		if (bpf_map_lookup_elem(fd, &key, &span) || bpf_map_delete_elem(fd, &key))
+			continue;
+		__atomic_fetch_sub(&kernel->skel->bss->async_alive, 1, __ATOMIC_RELAXED);
+		fn(context, &span);
+	}
+	return errno == ENOENT ? 0 : -errno;
+}
+
+void kernel_add_segment(struct kernel *kernel, u32 process, u32 def,
+			const struct wire_span *segment)
+{
+	struct wire_async_key key = {.id = segment->id, .process = process, .def = def};
+	int fd = bpf_map__fd(kernel->skel->maps.async_spans);
+	struct wire_async span;
+
+	if (bpf_map_lookup_elem(fd, &key, &span))
+		return;
+	span.busy_ns += segment->busy_ns;
+	span.self_ns += segment->self_ns;
+	span.off_ns += segment->usage.off_ns;
+	span.run_delay_ns += segment->usage.run_delay_ns;
+	span.self_off_ns += segment->usage.self_off_ns;
+	span.self_run_delay_ns += segment->usage.self_run_delay_ns;
+	span.vol_switches += segment->usage.vol_switches;
+	span.invol_switches += segment->usage.invol_switches;
+	span.minor_faults += segment->usage.minor_faults;
+	span.major_faults += segment->usage.major_faults;
+	bpf_map_update_elem(fd, &key, &span, BPF_EXIST);
+}
+
+bool kernel_has_processes(const struct kernel *kernel)
+{
+	u32 key;
+
+	return bpf_map_get_next_key(bpf_map__fd(kernel->skel->maps.processes), NULL, &key) == 0;
+}
+
+int kernel_losses(const struct kernel *kernel, u64 losses[LOSS_KINDS])
+{
+	int fd = bpf_map__fd(kernel->skel->maps.losses);
+	int cpus = libbpf_num_possible_cpus();
+	AUTO_FREE u64 *values = calloc((size_t)cpus, sizeof(*values));
+	u32 cause;
+	int cpu;
+
+	if (!values)
+		return -ENOMEM;
+	for (cause = 0; cause < LOSS_KINDS; cause++) {
+		if (bpf_map_lookup_elem(fd, &cause, values))
+			return -errno;
+		losses[cause] = 0;
+		for (cpu = 0; cpu < cpus; cpu++)
+			losses[cause] += values[cpu];
+	}
+	return 0;
+}
+
+u64 kernel_missed(const struct kernel *kernel)
+{
+	u64 missed = 0;
+	int i;
+
+	for (i = 0; i < KERNEL_PROGRAMS; i++) {
+		struct bpf_prog_info info = {};
+		u32 len = sizeof(info);
+		int fd = bpf_program__fd(kernel_program((struct kernel *)kernel, i));
+
+		if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &len) == 0)
+			missed += info.recursion_misses;
+	}
+	return missed;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel side from the loader's view: loaded, fed with sites and processes, opened, drained, closed.
+ *
+ *   kernel_new ▸ kernel_set_site, kernel_add_process ▸ (attach.c) ▸ kernel_open
+ *   ▸ kernel_drain … ▸ kernel_close ▸ (detach) ▸ kernel_drain, kernel_collect ▸ kernel_free
+ */
+#ifndef SPANTRACE_KERNEL_H
+#define SPANTRACE_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "../include/wire.h"
+
+struct kernel;
+
+struct kernel_options {
+	bool all_processes;
+	bool follow;
+	bool usage;        /* cpu, run delay, switches, faults */
+	bool uprobe_multi; /* programs are loaded for uprobe_multi links, else for perf events */
+	u32 nsites;        /* room in the site table */
+	size_t ring_bytes; /* of each CPU's ring; a power of two, at least a page */
+};
+
+/* The programs that a marker can be given to. */
+enum kernel_program {
+	KERNEL_SPAN_ENTER,
+	KERNEL_SPAN_EXIT,
+	KERNEL_ASYNC_NEW,
+	KERNEL_ASYNC_ENTER,
+	KERNEL_ASYNC_EXIT,
+	KERNEL_ASYNC_CLOSE,
+	KERNEL_EVENT,
+	KERNEL_PROGRAMS,
+};
+
+typedef void (*kernel_record_fn)(void *context, const void *record, size_t size);
+
+/* Loads and verifies everything, attaches what follows forks, execs and exits; markers are not yet attached.
+ * 0 or -errno; WHY (of LEN bytes) says what was refused. */
+int kernel_new(const struct kernel_options *options, struct kernel **out, char *why, size_t len);
+/* Detaches what is attached here and frees. Links of attach.c must be gone. */
+void kernel_free(struct kernel **kernel);
+
+struct bpf_program *kernel_program(struct kernel *kernel, enum kernel_program program);
+/* The path table, for trace_new(). */
+const struct wire_path *kernel_paths(const struct kernel *kernel, u32 *n);
+
+/* 0, -ENOSPC when SITE is beyond the table, or -errno. */
+int kernel_set_site(struct kernel *kernel, u32 site, const struct wire_site *value);
+/* The async definitions, where named parents are looked for; at most ASYNC_DEFS_MAX, later ones are not
+ * looked for. */
+int kernel_set_async_defs(struct kernel *kernel, const u32 *defs, u32 n);
+/* Traces process PID from now on. 0 or -errno. */
+int kernel_add_process(struct kernel *kernel, pid_t pid);
+
+/* From here on hits count. */
+void kernel_open(struct kernel *kernel);
+/* From here on they do not: the trace ended at NOW_NS. */
+void kernel_close(struct kernel *kernel, u64 now_ns);
+
+/* Hands every record that waits to FN: life records first. Returns how many, or -errno. */
+int kernel_drain(struct kernel *kernel, kernel_record_fn fn, void *context);
+/* After kernel_close() and the detach: what is still open on each thread, and each thread's end. */
+int kernel_collect(struct kernel *kernel, kernel_record_fn fn, void *context);
+/* Takes async spans out of the table and hands them to FN: those of the process image PROCESS, or all of
+ * them (0). Stretches open on threads are not in their sums yet. */
+typedef void (*kernel_async_fn)(void *context, struct wire_async *span);
+int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, void *context);
+
+/* After kernel_close(): adds a stretch that kernel_collect() found open to its async span. */
+void kernel_add_segment(struct kernel *kernel, u32 process, u32 def,
+			const struct wire_span *segment);
+
+/* Whether any traced process is left. */
+bool kernel_has_processes(const struct kernel *kernel);
+
+/* Sums over CPUs, by enum wire_loss. */
+int kernel_losses(const struct kernel *kernel, u64 losses[LOSS_KINDS]);
+/* Hits that a program missed because it was running already on that CPU. */
+u64 kernel_missed(const struct kernel *kernel);
+
+#endif

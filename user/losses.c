@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* See losses.h. */
+#include "losses.h"
+
+static const struct model_loss causes[LOSS_CAUSES] = {
+	[LOSS_RING_FULL] = {"ring_full",
+			    "the ring was full when a span ended; give it more with --ring-size",
+			    0},
+	[LOSS_CONTROL_FULL] = {"control_ring_full",
+			       "the start or end of a thread or process was not told", 0},
+	[LOSS_ORPHAN_EXIT] = {"orphan_exit",
+			      "an exit without its enter; most often open already at the attach",
+			      0},
+	[LOSS_ORPHAN_ENTER] = {"orphan_enter",
+			       "an async span entered whose beginning was before the attach", 0},
+	[LOSS_TOO_DEEP] = {"too_deep", "more than 256 spans open on one thread", 0},
+	[LOSS_NO_STATE] = {"no_thread_state", "the kernel had no memory for a thread's stack", 0},
+	[LOSS_PATHS_FULL] = {"paths_full",
+			     "more than 131072 paths; kept under spantrace:(other paths)", 0},
+	[LOSS_ASYNC_FULL] = {"async_full", "more than 1048576 async spans alive", 0},
+	[LOSS_ID_REUSED] = {"id_reused",
+			    "an async span began with an id that lived; the earlier is abandoned",
+			    0},
+	[LOSS_UNKNOWN_PARENT] = {"unknown_parent",
+				 "the parent named does not live; it stands under its thread's", 0},
+	[LOSS_UNREADABLE_ID] = {"unreadable_id", "the id was on a page that is not there", 0},
+	[LOSS_MISSED] = {"missed_hits", "a hit while another was handled on that CPU", 0},
+	[LOSS_DAMAGED] = {"damaged", "a record that makes no sense; please report it", 0},
+	[LOSS_NO_MEMORY] = {"no_memory", "spantrace itself had no memory", 0},
+};
+
+void losses_init(struct model_loss losses[LOSS_CAUSES])
+{
+	int i;
+
+	for (i = 0; i < LOSS_CAUSES; i++)
+		losses[i] = causes[i];
+}
+
+u64 losses_sum(const struct model_loss losses[LOSS_CAUSES])
+{
+	u64 sum = 0;
+	int i;
+
+	for (i = 0; i < LOSS_CAUSES; i++)
+		sum += losses[i].count;
+	return sum;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* spantrace: the table of its commands. */
+#include "cli.h"
+#include "doctor.h"
+#include "list.h"
+#include "session.h"
+
+static const struct command commands[] = {
+	{"list", "markers of files or processes, and the spans and events they make", list_run},
+	{"doctor", "what works on this machine, and what to do about the rest", doctor_run},
+	{0},
+};
+
+int main(int argc, char **argv)
+{
+	return cli_main(argc, argv, commands, session_run);
+}

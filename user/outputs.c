@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* See outputs.h. */
+#include "outputs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+#include "util/log.h"
+
+struct output {
+	const char *path;
+	struct exporter exporter;
+	bool begun;
+};
+
+struct outputs {
+	struct output *items;
+	size_t n;
+};
+
+/* The terminal's width, for formats that are read there. */
+static void output_terminal(struct output *output)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO))
+		return;
+	output->exporter.options.color = true;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		output->exporter.options.width = size.ws_col;
+}
+
+static int output_open(struct output *output)
+{
+	AUTO_CLOSE int fd = -1;
+
+	if (strcmp(output->path, "-") == 0) {
+		if (output->exporter.ops->binary && isatty(STDOUT_FILENO)) {
+			log_error(
+				"%s is binary and stdout is a terminal; write it to a file: -o %s:FILE",
+				output->exporter.ops->name, output->exporter.ops->name);
+			return -EINVAL;
+		}
+		output->exporter.out = stdout;
+		output_terminal(output);
+		return 0;
+	}
+	/* Read and write, so that a pipe without a reader does not block; no O_TRUNC, see outputs.h. */
+	fd = open(output->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0 && errno == EACCES)
+		fd = open(output->path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0) {
+		int err = -errno;
+
+		log_error("cannot write %s: %s", output->path, strerror(-err));
+		return err;
+	}
+	output->exporter.out = fdopen(fd, "w");
+	if (!output->exporter.out)
+		return -errno;
+	(void)TAKE_FD(fd);
+	return 0;
+}
+
+int outputs_new(const struct options *options, struct outputs **out)
+{
+	CLEANUP(outputs_free) struct outputs *outputs = calloc(1, sizeof(*outputs));
+	size_t i;
+	int err;
+
+	if (!outputs)
+		return -ENOMEM;
+	outputs->items = calloc(options->noutputs + 1, sizeof(*outputs->items));
+	if (!outputs->items)
+		return -ENOMEM;
+	for (i = 0; i < options->noutputs; i++) {
+		struct output *output = &outputs->items[i];
+
+		output->path = options->outputs[i].path;
+		output->exporter.ops = options->outputs[i].format;
+		output->exporter.options = options->outputs[i].options;
+		outputs->n++;
+		err = output_open(output);
+		if (err)
+			return err;
+	}
+	*out = TAKE_PTR(outputs);
+	return 0;
+}
+
+static int output_close(struct output *output)
+{
+	FILE *out = TAKE_PTR(output->exporter.out);
+	int err = 0;
+
+	if (!out)
+		return 0;
+	if (fflush(out) || ferror(out))
+		err = errno ? -errno : -EIO;
+	if (out != stdout && fclose(out) && !err)
+		err = -errno;
+	return err;
+}
+
+void outputs_free(struct outputs **out)
+{
+	struct outputs *outputs = *out;
+	size_t i;
+
+	if (!outputs)
+		return;
+	*out = NULL;
+	for (i = 0; i < outputs->n; i++) {
+		struct output *output = &outputs->items[i];
+
+		if (output->exporter.ops->free)
+			output->exporter.ops->free(&output->exporter);
+		output_close(output);
+	}
+	free(outputs->items);
+	free(outputs);
+}
+
+/* Called once, before the first byte: what a regular file held goes now. */
+static int output_begin(struct output *output)
+{
+	const struct exporter_ops *ops = output->exporter.ops;
+
+	if (output->begun)
+		return 0;
+	output->begun = true;
+	if (output->exporter.out != stdout && ftruncate(fileno(output->exporter.out), 0) &&
+	    errno != EINVAL)
+		return -errno;
+	return ops->begin ? ops->begin(&output->exporter) : 0;
+}
+
+static int output_span(void *context, const struct model_span *span)
+{
+	struct output *output = context;
+	int err = output_begin(output);
+
+	return err ? err : output->exporter.ops->span(&output->exporter, span);
+}
+
+static int output_event(void *context, const struct model_event *event)
+{
+	struct output *output = context;
+	int err = output_begin(output);
+
+	return err ? err : output->exporter.ops->event(&output->exporter, event);
+}
+
+int outputs_listen(struct outputs *outputs, struct trace *trace)
+{
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++) {
+		const struct exporter_ops *ops = outputs->items[i].exporter.ops;
+		struct trace_sink sink = {
+			.context = &outputs->items[i],
+			.span = ops->span ? output_span : NULL,
+			.event = ops->event ? output_event : NULL,
+		};
+
+		if ((sink.span || sink.event) && trace_add_sink(trace, &sink))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int outputs_finish(struct outputs *outputs, const struct profile *profile)
+{
+	int first = 0;
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++) {
+		struct output *output = &outputs->items[i];
+		int err;
+
+		errno = 0;
+		err = output_begin(output);
+		if (!err)
+			err = output->exporter.ops->finish(&output->exporter, profile);
+		if (!err)
+			err = output_close(output);
+		if (!err)
+			continue;
+		log_error("cannot write %s to %s: %s", output->exporter.ops->name, output->path,
+			  strerror(-err));
+		if (!first)
+			first = err;
+	}
+	return first;
+}

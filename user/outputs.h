@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* The files that a run writes: opened before it starts, so that a path that cannot be written is known
+ * then, and written at its end. */
+#ifndef SPANTRACE_OUTPUTS_H
+#define SPANTRACE_OUTPUTS_H
+
+#include "cli.h"
+#include "trace.h"
+
+struct outputs;
+
+/* Opens every output of OPTIONS, which is borrowed. 0 or -errno, with the message printed. A file that was there
+ * keeps its content until there is something to write. */
+int outputs_new(const struct options *options, struct outputs **out);
+void outputs_free(struct outputs **outputs);
+/* Gives the formats that want single spans to TRACE. */
+int outputs_listen(struct outputs *outputs, struct trace *trace);
+/* Writes and closes all. The first -errno, with a message for each that failed. */
+int outputs_finish(struct outputs *outputs, const struct profile *profile);
+
+#endif

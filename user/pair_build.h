@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* What pair.c and pair_convention.c share while a plan is being made. Private to them. */
+#ifndef SPANTRACE_PAIR_BUILD_H
+#define SPANTRACE_PAIR_BUILD_H
+
+#include "pair.h"
+
+/* One distinct marker name. */
+struct pair_entry {
+	const char *provider;
+	const char *name;
+	const u32 *markers; /* indices of those that carry it */
+	u32 nmarkers;
+	u32 nargs;
+	bool has_meta;
+	bool used; /* by a span, or as an event */
+	char *why; /* why it is an event, once that is known */
+
+	/* For the conventions: how the name ends, and where that begins. */
+	u8 separator;
+	u8 suffix;
+	u32 stem_len;
+};
+
+struct pair_build {
+	struct pair_entry *entries; /* by provider, then name */
+	size_t nentries;
+	u32 *order; /* marker indices in that order; entries point into it */
+	struct pair_plan *plan;
+};
+
+/* A new string; NULL when memory is out, which pair_build_def() reports. */
+__attribute__((format(printf, 1, 2))) char *pair_text(const char *format, ...);
+/* Appends a definition called NAME (LEN bytes of it) and takes WHY, also on failure; its bindings
+ * follow by pair_build_bind(). */
+int pair_build_def(struct pair_build *build, const char *provider, const char *name, size_t len,
+		   enum model_kind kind, int id_arg, char *why);
+/* Binds every marker of ENTRY to the definition last appended, and marks it used. */
+int pair_build_bind(struct pair_build *build, struct pair_entry *entry, enum pair_role role);
+
+/* Appends the spans that naming conventions find among the unused entries, and gives each entry
+ * that is left the reason why it is an event. */
+int pair_conventions(struct pair_build *build);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* The files and markers of a plan; see plan.h. plan_attach.c turns them into probes. */
+#include "plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan_impl.h"
+#include "procmaps.h"
+#include "util/cleanup.h"
+#include "util/grow.h"
+#include "util/log.h"
+
+int plan_new(const struct pair_options *options, struct plan **out)
+{
+	struct plan *plan = calloc(1, sizeof(*plan));
+	int err;
+
+	if (!plan)
+		return -ENOMEM;
+	err = strpool_new(&plan->strings);
+	if (err) {
+		free(plan);
+		return err;
+	}
+	plan->options = options;
+	*out = plan;
+	return 0;
+}
+
+void plan_free(struct plan **out)
+{
+	struct plan *plan = *out;
+	size_t i;
+
+	if (!plan)
+		return;
+	*out = NULL;
+	for (i = 0; i < plan->nfiles; i++) {
+		elfnote_free(&plan->files[i].notes);
+		cleanup_close(&plan->files[i].fd);
+	}
+	free(plan->files);
+	free(plan->refused);
+	free(plan->problems);
+	free(plan->async_defs);
+	strpool_free(&plan->strings);
+	free(plan);
+}
+
+int plan_refuse(struct plan *plan, const char *marker, const char *why)
+{
+	struct model_refused *refused;
+
+	if (GROW(plan->refused, plan->nrefused))
+		return -ENOMEM;
+	refused = &plan->refused[plan->nrefused];
+	refused->marker = strpool_add(plan->strings, marker, strlen(marker));
+	refused->why = strpool_add(plan->strings, why, strlen(why));
+	if (!refused->marker || !refused->why)
+		return -ENOMEM;
+	plan->nrefused++;
+	log_warn("marker %s: %s", marker, why);
+	return 0;
+}
+
+static bool plan_same_file(const struct elfnote_file *a, const struct elfnote_file *b)
+{
+	if (a->inode != b->inode || strcmp(a->build_id, b->build_id) != 0)
+		return false;
+	return a->build_id[0] || a->device == b->device;
+}
+
+int plan_add_file(struct plan *plan, int fd, const char *shown)
+{
+	CLEANUP(elfnote_free) struct elfnote_file *notes = NULL;
+	AUTO_CLOSE int copy = -1;
+	const char *why = NULL;
+	struct plan_file *file;
+	size_t i;
+	int err;
+
+	err = elfnote_read(fd, &notes, &why);
+	if (err == -ENOEXEC)
+		return 0;
+	if (err == -ENOMEM)
+		return err;
+	if (err) {
+		log_warn("%s: %s; its markers are not traced", shown, why ? why : strerror(-err));
+		return 0;
+	}
+	for (i = 0; i < plan->nfiles; i++)
+		if (plan_same_file(plan->files[i].notes, notes))
+			return 0;
+	if (notes->nsites) {
+		copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		if (copy < 0)
+			return -errno;
+	}
+	if (GROW(plan->files, plan->nfiles))
+		return -ENOMEM;
+	file = &plan->files[plan->nfiles];
+	file->shown = strpool_add_printable(plan->strings, shown, strlen(shown));
+	if (!file->shown)
+		return -ENOMEM;
+	file->attached = false;
+	file->fd = TAKE_FD(copy);
+	file->notes = TAKE_PTR(notes);
+	plan->nfiles++;
+	plan->nmarkers += file->notes->nsites;
+	return file->notes->nsites > 0;
+}
+
+int plan_add_process(struct plan *plan, pid_t pid)
+{
+	AUTO_FREE struct procmap *maps = NULL;
+	int err, added = 0;
+	size_t i, n = 0;
+
+	err = procmaps_read(pid, &maps, &n);
+	if (err)
+		return err;
+	n = procmaps_unique(maps, n);
+	for (i = 0; i < n; i++) {
+		AUTO_CLOSE int fd = procmaps_open(&maps[i]);
+
+		if (fd < 0) {
+			log_debug("%s of process %d: %s", maps[i].path, pid, strerror(-fd));
+			continue;
+		}
+		err = plan_add_file(plan, fd, maps[i].path);
+		if (err < 0)
+			return err;
+		added |= err;
+	}
+	return added;
+}
+
+u32 plan_sites(const struct plan *plan)
+{
+	return (u32)plan->nmarkers;
+}
+
+void plan_count(const struct plan *plan, struct plan_counts *out)
+{
+	size_t i;
+
+	*out = (struct plan_counts){
+		.files = plan->nfiles,
+		.markers = plan->nmarkers,
+		.attached = plan->nattached,
+		.spans = plan->nspans,
+		.events = plan->nevents,
+	};
+	for (i = 0; i < plan->nfiles; i++)
+		out->marked_files += plan->files[i].notes->nsites > 0;
+}
+
+const struct model_refused *plan_refused(const struct plan *plan, size_t *n)
+{
+	*n = plan->nrefused;
+	return plan->refused;
+}
+
+const char *plan_file_name(const struct plan *plan, size_t i)
+{
+	return i < plan->nfiles ? plan->files[i].shown : NULL;
+}
+
+const char *const *plan_problems(const struct plan *plan, size_t *n)
+{
+	*n = plan->nproblems;
+	return plan->problems;
+}

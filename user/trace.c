@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables of a trace: definitions, threads, paths. See trace.h. */
+#include "trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace_impl.h"
+#include "util/cleanup.h"
+#include "util/grow.h"
+
+static const struct model_def trace_other_paths = {
+	.kind = MODEL_THREAD_SPAN,
+	.provider = "spantrace",
+	.name = "(other paths)",
+};
+
+int trace_new(const struct wire_path *paths, u32 npaths, u32 metrics, struct trace **out)
+{
+	struct trace *trace = calloc(1, sizeof(*trace));
+	int err;
+
+	if (!trace)
+		return -ENOMEM;
+	err = strpool_new(&trace->strings);
+	if (err) {
+		free(trace);
+		return err;
+	}
+	trace->table = paths;
+	trace->ntable = npaths;
+	trace->metrics = metrics;
+	*out = trace;
+	return 0;
+}
+
+static void trace_free_values(struct intmap *map)
+{
+	size_t i;
+
+	for (i = 0; i < map->capacity; i++)
+		free(map->slots[i].value);
+	intmap_free(map);
+}
+
+void trace_free(struct trace **out)
+{
+	struct trace *trace = *out;
+	size_t i;
+
+	if (!trace)
+		return;
+	*out = NULL;
+	for (i = 0; i < trace->rows.capacity; i++) {
+		struct trace_row *row = trace->rows.slots[i].value;
+
+		if (row)
+			histogram_free(&row->durations);
+	}
+	trace_free_values(&trace->rows);
+	trace_free_values(&trace->events);
+	trace_free_values(&trace->paths);
+	trace_free_values(&trace->threads);
+	for (i = 0; i < trace->ndefs; i++)
+		free(trace->defs[i]);
+	free(trace->defs);
+	free(trace->sinks);
+	free(trace->profile_rows);
+	free(trace->profile_events);
+	free(trace->profile_threads);
+	strpool_free(&trace->strings);
+	free(trace);
+}
+
+/* A copy of TEXT in the trace; NULL for NULL. */
+static int trace_string(struct trace *trace, const char *text, const char **out)
+{
+	*out = NULL;
+	if (!text)
+		return 0;
+	*out = strpool_add(trace->strings, text, strlen(text));
+	return *out ? 0 : -ENOMEM;
+}
+
+int trace_add_def(struct trace *trace, const struct model_def *def, u32 *id)
+{
+	AUTO_FREE struct model_def *copy = NULL;
+	size_t i;
+
+	for (i = 0; i < trace->ndefs; i++) {
+		struct model_def *old = trace->defs[i];
+
+		if (old->kind != def->kind || strcmp(old->name, def->name) != 0 ||
+		    strcmp(old->provider, def->provider) != 0)
+			continue;
+		*id = old->id;
+		return 0;
+	}
+	if (trace->ndefs == DEFS_MAX)
+		return -ENOSPC;
+	copy = calloc(1, sizeof(*copy));
+	if (!copy || GROW(trace->defs, trace->ndefs))
+		return -ENOMEM;
+	*copy = *def;
+	copy->id = (u32)trace->ndefs;
+	if (trace_string(trace, def->provider, &copy->provider) ||
+	    trace_string(trace, def->name, &copy->name) ||
+	    trace_string(trace, def->binary, &copy->binary) ||
+	    trace_string(trace, def->build_id, &copy->build_id) ||
+	    trace_string(trace, def->source_file, &copy->source_file))
+		return -ENOMEM;
+	*id = copy->id;
+	trace->defs[trace->ndefs++] = TAKE_PTR(copy);
+	return 0;
+}
+
+int trace_add_sink(struct trace *trace, const struct trace_sink *sink)
+{
+	if (GROW(trace->sinks, trace->nsinks))
+		return -ENOMEM;
+	trace->sinks[trace->nsinks++] = *sink;
+	trace->want_spans |= sink->span != NULL;
+	trace->want_events |= sink->event != NULL;
+	return 0;
+}
+
+void trace_begin(struct trace *trace, u64 now_ns, u64 realtime_ns)
+{
+	trace->begin_ns = now_ns;
+	trace->begin_realtime_ns = realtime_ns;
+}
+
+struct trace_thread *trace_thread(struct trace *trace, u32 serial)
+{
+	void **found = intmap_find(&trace->threads, serial);
+	struct trace_thread *thread;
+
+	if (found)
+		return *found;
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return NULL;
+	thread->model.serial = serial;
+	thread->model.start_ns = trace->begin_ns;
+	strcpy(thread->model.comm, "?");
+	if (intmap_set(&trace->threads, serial, thread)) {
+		free(thread);
+		return NULL;
+	}
+	return thread;
+}
+
+/* Makes the node of one id under a parent that is there. */
+static struct model_path *trace_make_path(struct trace *trace, u32 id,
+					  const struct model_path *parent)
+{
+	const struct model_def *def = &trace_other_paths;
+	struct model_path *path;
+
+	if (id != PATH_OVERFLOW) {
+		if (trace->table[id].def >= trace->ndefs)
+			return NULL;
+		def = trace->defs[trace->table[id].def];
+	}
+	path = calloc(1, sizeof(*path));
+	if (!path)
+		return NULL;
+	path->id = id;
+	path->parent = parent;
+	path->depth = parent->depth + 1;
+	path->def = def;
+	if (intmap_set(&trace->paths, id, path)) {
+		free(path);
+		return NULL;
+	}
+	return path;
+}
+
+struct model_path *trace_path(struct trace *trace, u32 id)
+{
+	AUTO_FREE u32 *chain = NULL;
+	struct model_path *path;
+	void **found;
+	size_t n = 0;
+
+	/* Up to the first node that is known, then down again. A parent's id is always lower. */
+	for (;;) {
+		if (id == PATH_ROOT) {
+			path = &trace->root;
+			break;
+		}
+		found = intmap_find(&trace->paths, id);
+		if (found) {
+			path = *found;
+			break;
+		}
+		if (id >= trace->ntable || GROW(chain, n))
+			return NULL;
+		chain[n++] = id;
+		if (id == PATH_OVERFLOW)
+			id = PATH_ROOT;
+		else if (trace->table[id].parent < id)
+			id = trace->table[id].parent;
+		else
+			return NULL;
+	}
+	while (n && path)
+		path = trace_make_path(trace, chain[--n], path);
+	return path;
+}
+
+u32 trace_process_of(const struct trace *trace, u32 serial)
+{
+	void **found = intmap_find(&trace->threads, serial);
+
+	return found ? ((struct trace_thread *)*found)->process : 0;
+}
+
+u32 trace_def_of(struct trace *trace, u32 id)
+{
+	struct model_path *path = trace_path(trace, id);
+
+	return path && path->def ? path->def->id : 0;
+}
+
+int trace_error(const struct trace *trace)
+{
+	return trace->error;
+}
+
+u64 trace_damaged(const struct trace *trace)
+{
+	return trace->damaged;
+}
+
+u64 trace_no_memory(const struct trace *trace)
+{
+	return trace->no_memory;
+}
+
+void trace_counts(const struct trace *trace, struct trace_counts *out)
+{
+	*out = (struct trace_counts){
+		.spans = trace->spans,
+		.events = trace->nevents,
+		.threads = (u32)trace->threads.used,
+	};
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* A trace in the loader: definitions, threads, paths and totals, built from wire records.
+ *
+ *   record ▸ trace_record: thread and path found or made
+ *          ▸ struct model_span ▸ each sink that wants single spans
+ *          ▸ the row of its thread and path: sums and histogram
+ *   trace_profile: rows sorted ▸ struct profile ▸ exporters
+ *
+ * Records may come in any order: a span names its path and its thread by number, and its self time is
+ * settled before it is sent. So it does not matter which CPU's ring is read first.
+ */
+#ifndef SPANTRACE_TRACE_H
+#define SPANTRACE_TRACE_H
+
+#include <stdbool.h>
+
+#include "../include/model.h"
+#include "../include/wire.h"
+
+struct trace;
+
+/* Takes single spans and events as they come. Both return 0 or -errno, which ends up in trace_error(). */
+struct trace_sink {
+	void *context;
+	int (*span)(void *context, const struct model_span *span);    /* may be NULL */
+	int (*event)(void *context, const struct model_event *event); /* may be NULL */
+};
+
+/* How far the trace has come, for the status line. */
+struct trace_counts {
+	u64 spans;
+	u64 events;
+	u32 threads;
+};
+
+/* PATHS is the path table, at most NPATHS nodes, borrowed; it may grow while the trace runs. */
+int trace_new(const struct wire_path *paths, u32 npaths, u32 metrics, struct trace **out);
+void trace_free(struct trace **trace);
+
+/* Adds a definition, or finds the one with the same provider, name and kind. Copies the strings; *ID is its
+ * number on the wire. 0, -ENOMEM, or -ENOSPC beyond DEFS_MAX. */
+int trace_add_def(struct trace *trace, const struct model_def *def, u32 *id);
+/* Borrows the sink, for good. 0 or -ENOMEM. */
+int trace_add_sink(struct trace *trace, const struct trace_sink *sink);
+/* The trace begins: all probes stand. */
+void trace_begin(struct trace *trace, u64 now_ns, u64 realtime_ns);
+
+/* Takes one record of SIZE bytes. One that is too short for its kind, of no known kind, or that names
+ * what cannot be is counted as damaged; those for which there is no memory are counted too. */
+void trace_record(struct trace *trace, const void *record, size_t size);
+/* The same for an async span that lives no more because its process or the trace has ended. */
+void trace_open_async(struct trace *trace, const struct wire_async *span, u64 now_ns);
+
+/* The process image of a thread and the definition of a path, by number; 0 where they are not known. */
+u32 trace_process_of(const struct trace *trace, u32 thread);
+u32 trace_def_of(struct trace *trace, u32 path);
+
+/* First error that a sink returned, or 0. */
+int trace_error(const struct trace *trace);
+void trace_counts(const struct trace *trace, struct trace_counts *out);
+/* What the loader itself had to drop: records that were damaged, records without memory. */
+u64 trace_damaged(const struct trace *trace);
+u64 trace_no_memory(const struct trace *trace);
+
+/* The trace in totals, as it stands. END_NS is the time of the detach. Fills rows, events, threads, times
+ * and metrics of OUT; the arrays belong to the trace and live until the next call or its end. */
+int trace_profile(struct trace *trace, u64 end_ns, struct profile *out);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the trace share: trace.c (definitions, threads, paths), trace_record.c (records to
+ * rows), trace_profile.c (rows to a profile). */
+#ifndef SPANTRACE_TRACE_IMPL_H
+#define SPANTRACE_TRACE_IMPL_H
+
+#include "histogram.h"
+#include "trace.h"
+#include "util/intmap.h"
+#include "util/strpool.h"
+
+struct trace_thread {
+	struct model_thread model;
+	u32 process; /* serial of its image */
+	u64 inside_ns;
+	bool ended; /* inside_ns is final */
+};
+
+struct trace_row {
+	struct model_row model;
+	struct histogram *durations;
+	u64 finished_wall_ns; /* without open spans, for the mean */
+};
+
+struct trace {
+	struct strpool *strings;
+	const struct wire_path *table;
+	u32 ntable;
+	u32 metrics;
+	u64 begin_ns;
+	u64 begin_realtime_ns;
+
+	struct model_def **defs;
+	size_t ndefs;
+	struct intmap threads; /* serial ▸ struct trace_thread */
+	struct intmap paths;   /* id ▸ struct model_path */
+	struct intmap rows;    /* row_key ▸ struct trace_row */
+	struct intmap events;  /* row_key of thread and def ▸ struct model_event_row */
+	struct model_path root;
+
+	struct trace_sink *sinks;
+	size_t nsinks;
+	bool want_spans;
+	bool want_events;
+	int error;
+	u64 spans;
+	u64 nevents;
+	u64 damaged;
+	u64 no_memory;
+
+	/* the last profile's arrays */
+	struct model_row *profile_rows;
+	struct model_event_row *profile_events;
+	struct model_thread_row *profile_threads;
+};
+
+/* The thread with this serial, made if it is new: its name may come later than its first span. NULL: no
+ * memory. */
+struct trace_thread *trace_thread(struct trace *trace, u32 serial);
+/* The path with this id; NULL when the table has none that makes sense, or there is no memory. */
+struct model_path *trace_path(struct trace *trace, u32 id);
+
+static inline u64 trace_row_key(u32 thread, u32 other)
+{
+	return (u64)thread << 32 | other;
+}
+
+#endif

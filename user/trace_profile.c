@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* From rows to a profile: totals in an order that does not depend on chance. See trace.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace.h"
+#include "trace_impl.h"
+
+static int compare_threads(const struct model_thread *a, const struct model_thread *b)
+{
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return (a->serial > b->serial) - (a->serial < b->serial);
+}
+
+/* Depth-first by first appearance: ids are given in that order, parents before children. */
+static int compare_paths(const struct model_path *a, const struct model_path *b)
+{
+	if (a == b)
+		return 0;
+	while (a->depth > b->depth) {
+		a = a->parent;
+		if (a == b)
+			return 1;
+	}
+	while (b->depth > a->depth) {
+		b = b->parent;
+		if (a == b)
+			return -1;
+	}
+	while (a->parent != b->parent) {
+		a = a->parent;
+		b = b->parent;
+	}
+	return a->id < b->id ? -1 : 1;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct model_row *x = a, *y = b;
+	int order = compare_threads(x->thread, y->thread);
+
+	return order ? order : compare_paths(x->path, y->path);
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct model_event_row *x = a, *y = b;
+	int order = compare_threads(x->thread, y->thread);
+
+	return order ? order : (x->def->id > y->def->id) - (x->def->id < y->def->id);
+}
+
+static int compare_thread_rows(const void *a, const void *b)
+{
+	const struct model_thread_row *x = a, *y = b;
+
+	return compare_threads(x->thread, y->thread);
+}
+
+static int profile_rows(struct trace *trace, struct profile *out)
+{
+	size_t i, n = 0;
+
+	trace->profile_rows = calloc(trace->rows.used + 1, sizeof(*trace->profile_rows));
+	if (!trace->profile_rows)
+		return -ENOMEM;
+	for (i = 0; i < trace->rows.capacity; i++) {
+		struct trace_row *row = trace->rows.slots[i].value;
+		struct model_row *m;
+
+		if (!row)
+			continue;
+		m = &trace->profile_rows[n++];
+		*m = row->model;
+		m->durations = row->durations;
+		if (m->count)
+			m->mean_ns = row->finished_wall_ns / m->count;
+		else
+			m->min_ns = 0;
+	}
+	qsort(trace->profile_rows, n, sizeof(*trace->profile_rows), compare_rows);
+	out->rows = trace->profile_rows;
+	out->nrows = n;
+	return 0;
+}
+
+static int profile_events(struct trace *trace, struct profile *out)
+{
+	size_t i, n = 0;
+
+	trace->profile_events = calloc(trace->events.used + 1, sizeof(*trace->profile_events));
+	if (!trace->profile_events)
+		return -ENOMEM;
+	for (i = 0; i < trace->events.capacity; i++) {
+		struct model_event_row *row = trace->events.slots[i].value;
+
+		if (row)
+			trace->profile_events[n++] = *row;
+	}
+	qsort(trace->profile_events, n, sizeof(*trace->profile_events), compare_events);
+	out->events = trace->profile_events;
+	out->nevents = n;
+	return 0;
+}
+
+static int profile_threads(struct trace *trace, u64 end_ns, struct profile *out)
+{
+	size_t i, n = 0;
+
+	trace->profile_threads = calloc(trace->threads.used + 1, sizeof(*trace->profile_threads));
+	if (!trace->profile_threads)
+		return -ENOMEM;
+	for (i = 0; i < trace->threads.capacity; i++) {
+		struct trace_thread *thread = trace->threads.slots[i].value;
+		struct model_thread_row *row;
+
+		if (!thread)
+			continue;
+		row = &trace->profile_threads[n++];
+		row->thread = &thread->model;
+		row->inside_ns = thread->inside_ns;
+		row->end_ns = thread->model.end_ns ? thread->model.end_ns : end_ns;
+	}
+	qsort(trace->profile_threads, n, sizeof(*trace->profile_threads), compare_thread_rows);
+	out->threads = trace->profile_threads;
+	out->nthreads = n;
+	return 0;
+}
+
+/* A thread whose end was not told (it runs, or the record was lost) was inside spans for at least what
+ * its rows add up to. */
+static void profile_running_threads(struct trace *trace)
+{
+	size_t i;
+
+	for (i = 0; i < trace->threads.capacity; i++) {
+		struct trace_thread *thread = trace->threads.slots[i].value;
+
+		if (thread && !thread->ended)
+			thread->inside_ns = 0;
+	}
+	for (i = 0; i < trace->rows.capacity; i++) {
+		struct trace_row *row = trace->rows.slots[i].value;
+		struct trace_thread *thread;
+
+		if (!row)
+			continue;
+		thread = trace_thread(trace, row->model.thread->serial);
+		if (!thread->ended)
+			thread->inside_ns += row->model.work.busy_ns;
+	}
+}
+
+int trace_profile(struct trace *trace, u64 end_ns, struct profile *out)
+{
+	free(trace->profile_rows);
+	free(trace->profile_events);
+	free(trace->profile_threads);
+	trace->profile_rows = NULL;
+	trace->profile_events = NULL;
+	trace->profile_threads = NULL;
+	profile_running_threads(trace);
+	if (profile_rows(trace, out) || profile_events(trace, out) ||
+	    profile_threads(trace, end_ns, out))
+		return -ENOMEM;
+	out->start_ns = trace->begin_ns;
+	out->end_ns = end_ns;
+	out->start_realtime_ns = trace->begin_realtime_ns;
+	out->metrics = trace->metrics;
+	return 0;
+}

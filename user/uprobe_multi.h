@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* uprobe_multi links (kernel 6.6): many probes of one file in one system call. libbpf has an API for them
+ * from 1.3 on; Debian 12 has 1.1, so this is the bpf(2) call itself. */
+#ifndef SPANTRACE_UPROBE_MULTI_H
+#define SPANTRACE_UPROBE_MULTI_H
+
+#include <sys/types.h>
+
+#include "../include/types.h"
+
+/* BPF_TRACE_UPROBE_MULTI of the kernel's enum bpf_attach_type. */
+#define UPROBE_MULTI_ATTACH_TYPE 48
+
+struct uprobe_multi {
+	const char *path;
+	const u64 *offsets;         /* in the file */
+	const u64 *ref_ctr_offsets; /* of the semaphores, 0: none */
+	const u64 *cookies;
+	u32 count;
+	pid_t pid; /* 0: every process that maps the file */
+};
+
+/* Returns a link, whose close detaches all, or -errno. PROGRAM_FD must have been loaded for the attach type
+ * above. */
+int uprobe_multi_link(int program_fd, const struct uprobe_multi *probes);
+
+#endif
