@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 # Builds spantrace, runs its tests and its demos. Everything made stands in .output/.
 #
-#   make               build (installs nothing; says what is missing)
-#   sudo make demo     install what is missing, build, trace an example server
-#   sudo make check    install what is missing, build, run every test
-#   make help          the other targets
+#   sudo make demo           install what is missing, build, trace an example server
+#   sudo make check          install what is missing, build, run every test
+#   sudo make demo-postgres  the same demo with an unmodified PostgreSQL
+#   make                     build (installs nothing)
+#   make install             into PREFIX (/usr/local), below DESTDIR
+#   make bench               what tracing costs, as ratios (root)
+#   make format, make tidy   clang-format in place; clang-tidy
+#   make clean               V=1 shows every command
 
 OUTPUT := .output
-VERSION := 0.1.0
 PREFIX ?= /usr/local
 CC ?= gcc
 CXX ?= g++
@@ -26,34 +29,32 @@ endif
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE \
-	-DSPANTRACE_VERSION='"$(VERSION)"' -I$(OUTPUT) $(CFLAGS)
+	-I$(OUTPUT) $(CFLAGS)
 LIBS := -lbpf -lelf -lz -lpthread -lm
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Werror \
 	-Wno-unused-parameter -Wno-missing-declarations
 
 USER_SRC := $(wildcard user/*.c user/util/*.c)
-EXPORT_SRC := $(wildcard exporters/*.c)
-LIB_OBJ := $(patsubst %.c,$(OUTPUT)/%.o,$(filter-out user/main.c,$(USER_SRC)) $(EXPORT_SRC))
+LIB_SRC := $(filter-out user/main.c,$(USER_SRC)) $(wildcard exporters/*.c)
+LIB_OBJ := $(LIB_SRC:%.c=$(OUTPUT)/%.o)
 SKELETON := $(OUTPUT)/spantrace.skel.h
 ASSETS := $(patsubst %,$(OUTPUT)/%.h,$(wildcard exporters/*.js exporters/*.css))
 
-.PHONY: all help clean install check demo demo-postgres bench deps tools
+.PHONY: all help clean install deps demo demo-postgres format tidy FORCE
 .DELETE_ON_ERROR:
-.SECONDARY:
 .DEFAULT_GOAL := all
 
 all: $(OUTPUT)/spantrace examples compile_commands.json
 
 help:
-	@sed -n '2,8s/^# \{0,1\}//p' Makefile
-	@echo "  make install [PREFIX=$(PREFIX)] [DESTDIR=]; make bench; make format; make tidy; make clean; V=1 shows commands"
+	@sed -n '4,12s/^# \{0,1\}//p' Makefile
 
 # --- the kernel side -------------------------------------------------------------------------------
 
-$(OUTPUT)/bpf/spantrace.bpf.o: bpf/spantrace.bpf.c | tools
+$(OUTPUT)/bpf/spantrace.bpf.o: bpf/spantrace.bpf.c
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $@.d -c $< -o $@.tmp
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $@.d -MT $@ -c $< -o $@.tmp
 	$(Q)$(BPFTOOL) gen object $@ $@.tmp
 
 $(SKELETON): $(OUTPUT)/bpf/spantrace.bpf.o
@@ -62,9 +63,8 @@ $(SKELETON): $(OUTPUT)/bpf/spantrace.bpf.o
 
 # --- the loader ------------------------------------------------------------------------------------
 
-# Text that the program carries, as a C string.
-$(OUTPUT)/%.js.h $(OUTPUT)/%.css.h: FORCE_SUFFIX :=
-$(OUTPUT)/%.h: %
+# Text that the program carries, as C strings.
+$(OUTPUT)/exporters/%.h: exporters/%
 	$(call msg,EMBED,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $< >$@
@@ -83,10 +83,57 @@ $(OUTPUT)/spantrace: $(OUTPUT)/user/main.o $(LIB_OBJ)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(LIBS) -o $@
 
+# What editors and clang-tidy need to see the sources as make does.
+compile_commands.json: Makefile $(LIB_SRC) user/main.c
+	$(call msg,GEN,$@)
+	$(Q){ sep='['; for f in $(sort $(LIB_SRC) user/main.c); do \
+		printf '%s\n{"directory":"%s","file":"%s","command":"%s -c %s"}' \
+			"$$sep" "$(CURDIR)" $$f "$(CC) $(ALL_CFLAGS)" $$f; sep=,; \
+	done; printf '\n]\n'; } >$@
+
+# --- examples for people, targets for tests ---------------------------------------------------------
+
+EXAMPLES := $(patsubst usdt/%.c,$(OUTPUT)/usdt/%,$(wildcard usdt/*.c)) \
+	$(patsubst usdt/%.cc,$(OUTPUT)/usdt/%,$(wildcard usdt/*.cc))
+
+.PHONY: examples
+examples: $(EXAMPLES)
+
+$(OUTPUT)/usdt/%: usdt/%.c usdt/spantrace.h
+	$(call msg,EXAMPLE,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -O2 -g -Wall -Wextra -Werror -Iusdt $< -lpthread -o $@
+
+$(OUTPUT)/usdt/%: usdt/%.cc usdt/spantrace.h
+	$(call msg,EXAMPLE,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -O2 -g -Wall -Wextra -Werror -Iusdt $< -lpthread -o $@
+
+# --- for people ------------------------------------------------------------------------------------
+
+deps:
+	$(Q)tests/install-deps.sh build
+
+demo: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/demo/demo.sh
+
+demo-postgres: deps
+	$(Q)tests/install-deps.sh postgres
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/demo/demo-postgres.sh
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
+		$(DESTDIR)$(PREFIX)/share/doc/spantrace
+	install -m 755 $(OUTPUT)/spantrace $(DESTDIR)$(PREFIX)/bin/spantrace
+	install -m 644 usdt/spantrace.h $(DESTDIR)$(PREFIX)/include/spantrace.h
+	install -m 644 README.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/spantrace/
+
 clean:
 	$(call msg,CLEAN,$(OUTPUT))
 	$(Q)rm -rf $(OUTPUT) compile_commands.json
 
 include tests/tests.mk
 
--include $(shell find $(OUTPUT) -name '*.d' 2>/dev/null)
+-include $(shell find $(OUTPUT) -name '*.d' -not -path '*/asan/*' 2>/dev/null)

@@ -146,8 +146,8 @@ int async_enter(struct pt_regs *ctx)
 }
 
 /* Ends the nearest stretch of span ID on this thread. Returns whether there was one. */
-static __noinline bool leave_async(struct thread_state *t, struct task_struct *task, u32 def, u64 id,
-				   u64 now)
+static __noinline bool leave_async(struct thread_state *t, struct task_struct *task, u32 def,
+				   u64 id, u64 now)
 {
 	struct close_walk walk = {.now = now, .only_to = true};
 	struct frame_search s = {.id = id, .def = def, .flags = FRAME_ASYNC, .top = t->depth};

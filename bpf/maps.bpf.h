@@ -8,8 +8,8 @@
 /* Knobs: fixed at load, so that what is off is compiled away. */
 const volatile bool knob_all_processes; /* -a: every process is traced, no table of them */
 const volatile bool knob_follow = true; /* the children of a traced process are traced */
-const volatile bool knob_usage = true;	/* cpu, run delay, switches, faults */
-const volatile u32 knob_cpus = 1;	/* rings; a power of two, so that it masks a CPU number */
+const volatile bool knob_usage = true;  /* cpu, run delay, switches, faults */
+const volatile u32 knob_cpus = 1;       /* rings; a power of two, so that it masks a CPU number */
 
 /* 0: every program returns at once. The loader sets it when all probes stand, and clears it to stop:
  * a trace begins and ends at one instant for all sites. */

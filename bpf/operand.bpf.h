@@ -7,13 +7,13 @@
 
 /* A load at a fixed offset from the context: left to itself the compiler computes the offset first and
  * loads once, which the verifier refuses. */
-#define REGISTER(ctx, field)                                                                       \
-	({                                                                                         \
-		u64 value_;                                                                        \
-		asm volatile("%0 = *(u64 *)(%1 + %2)"                                              \
-			     : "=r"(value_)                                                        \
-			     : "r"(ctx), "i"(__builtin_offsetof(struct pt_regs, field)));          \
-		value_;                                                                            \
+#define REGISTER(ctx, field)                                                              \
+	({                                                                                \
+		u64 value_;                                                               \
+		asm volatile("%0 = *(u64 *)(%1 + %2)"                                     \
+			     : "=r"(value_)                                               \
+			     : "r"(ctx), "i"(__builtin_offsetof(struct pt_regs, field))); \
+		value_;                                                                   \
 	})
 
 static __always_inline u64 read_register(struct pt_regs *ctx, u8 reg)

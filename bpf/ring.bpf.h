@@ -41,7 +41,8 @@ static __always_inline void ring_submit(void *record)
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline void set_head(struct wire_head *head, u32 size, u8 kind, u8 flags, u32 thread)
+static __always_inline void set_head(struct wire_head *head, u32 size, u8 kind, u8 flags,
+				     u32 thread)
 {
 	head->size = size;
 	head->kind = kind;

@@ -9,7 +9,7 @@ static __noinline void end_dead_spans(struct thread_state *t, struct task_struct
 	struct close_walk walk = {
 		.flags = WIRE_ABANDONED,
 		.to_flags = WIRE_ABANDONED,
-		.threads_only = true,
+		.unwind = true,
 	};
 	struct frame_search s = {
 		.sp = sp,
@@ -17,8 +17,14 @@ static __noinline void end_dead_spans(struct thread_state *t, struct task_struct
 		.site = COOKIE_SITE(cookie),
 		.flags = COOKIE_FLAGS(cookie) & SITE_RECURSIVE ? FRAME_RECURSIVE : 0,
 		.top = t->depth,
+		.stack = {.high = ~0ULL},
 	};
 
+	search(&s);
+	if (!s.dead)
+		return;
+	find_stack(task, sp, &walk.stack);
+	s.stack = walk.stack;
 	search(&s);
 	if (!s.dead)
 		return;
@@ -73,7 +79,7 @@ static __noinline void exit_below_top(struct thread_state *t, struct task_struct
 	struct close_walk walk = {
 		.now = now,
 		.flags = WIRE_ABANDONED,
-		.threads_only = true,
+		.unwind = true,
 	};
 	struct frame_search s = {
 		.sp = sp,
@@ -87,6 +93,7 @@ static __noinline void exit_below_top(struct thread_state *t, struct task_struct
 		count_loss(LOSS_ORPHAN_EXIT, 1);
 		return;
 	}
+	find_stack(task, sp, &walk.stack);
 	walk.top = t->depth;
 	walk.to = (s.same_sp ? s.same_sp : s.nearest) - 1;
 	read_usage(task, &walk.usage);

@@ -11,7 +11,7 @@
 
 #include "../include/wire.h"
 
-#define likely(x) __builtin_expect(!!(x), 1)
+#define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* What the scheduler and the memory manager have counted for a task so far. off is the time it was not
@@ -27,13 +27,14 @@ struct usage {
 };
 
 #define FRAME_ASYNC 0x1u
-#define FRAME_DEAD 0x2u /* closed, but something above it is not: dropped when it comes to the top */
+#define FRAME_DEAD \
+	0x2u /* closed, but something above it is not: dropped when it comes to the top */
 #define FRAME_RECURSIVE SITE_RECURSIVE << 8
 
 struct frame {
 	u64 start;
 	u64 sp;
-	u64 id;	       /* FRAME_ASYNC */
+	u64 id;        /* FRAME_ASYNC */
 	u64 open_mask; /* the thread's, before this frame */
 	struct usage base;
 	u64 self_ns;
@@ -60,9 +61,9 @@ struct thread_state {
 	u32 too_deep; /* entered beyond FRAMES_MAX and not yet left */
 	u32 announced;
 	u64 too_deep_sp; /* where the first of those was entered */
-	u64 open_mask;	 /* bit DEF mod 64: a frame of that definition may be open */
-	u64 last_run;	 /* sum_exec_runtime then */
-	u64 last;	 /* the last change of the stack; time since then is the top frame's own */
+	u64 open_mask;   /* bit DEF mod 64: a frame of that definition may be open */
+	u64 last_run;    /* sum_exec_runtime then */
+	u64 last;        /* the last change of the stack; time since then is the top frame's own */
 	struct usage last_usage;
 	u64 inside; /* time in spans, all told */
 	struct path_memo memo[PATH_MEMO];

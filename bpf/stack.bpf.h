@@ -94,8 +94,8 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 }
 
 /* Puts a frame on top. Returns it with path, id and base still to be set, or NULL: too deep, counted. */
-static __always_inline struct frame *push(struct thread_state *t, struct task_struct *task, u64 cookie,
-					  u64 sp, u32 flags)
+static __always_inline struct frame *push(struct thread_state *t, struct task_struct *task,
+					  u64 cookie, u64 sp, u32 flags)
 {
 	struct frame *f;
 
@@ -161,17 +161,44 @@ static __always_inline void pop_top(struct thread_state *t, const struct frame *
 		bpf_loop(FRAMES_MAX, drop_dead, NULL, 0);
 }
 
+/* The C stack that a stack pointer lies on. A thread may have several: fibers, coroutines. */
+struct c_stack {
+	u64 low;
+	u64 high;
+};
+
+static long note_stack(struct task_struct *task, struct vm_area_struct *vma, struct c_stack *stack)
+{
+	stack->low = vma->vm_start;
+	stack->high = vma->vm_end;
+	return 0;
+}
+
+/* Only asked in rare cases. Where the kernel cannot say, everything near counts as the same stack. */
+static __noinline void find_stack(struct task_struct *task, u64 sp, struct c_stack *stack)
+{
+	stack->low = sp - (8 << 20);
+	stack->high = sp + (8 << 20);
+	bpf_find_vma(task, sp, note_stack, stack, 0);
+}
+
+static __always_inline bool on_stack(const struct c_stack *stack, u64 sp)
+{
+	return sp >= stack->low && sp < stack->high;
+}
+
 /* Closes every live frame from the top down to TO that CLOSES says. One walk for all rare cases:
  * abandoned spans, async exits out of order, the end of a thread. */
 struct close_walk {
 	u64 now;
 	struct usage usage;
-	u32 top; /* depth at the start: step I looks at frame TOP - 1 - I */
-	u32 to;	 /* the lowest frame to look at */
+	u32 top;  /* depth at the start: step I looks at frame TOP - 1 - I */
+	u32 to;   /* the lowest frame to look at */
 	u8 flags; /* of the records */
-	bool threads_only; /* leave async frames open; TO itself is closed in any case */
-	bool only_to;	   /* close frame TO alone */
-	u8 to_flags;	   /* record flags of frame TO */
+	bool unwind; /* leave async frames and those on other C stacks than STACK open; not TO itself */
+	bool only_to; /* close frame TO alone */
+	u8 to_flags;  /* record flags of frame TO */
+	struct c_stack stack;
 };
 
 static long close_step(u32 i, struct close_walk *walk)
@@ -188,7 +215,8 @@ static long close_step(u32 i, struct close_walk *walk)
 	if (!f)
 		return 1;
 	if (!(f->flags & FRAME_DEAD) && (last || !walk->only_to) &&
-	    (last || !walk->threads_only || !(f->flags & FRAME_ASYNC))) {
+	    (last || !walk->unwind ||
+	     (!(f->flags & FRAME_ASYNC) && on_stack(&walk->stack, f->sp)))) {
 		emit_frame(t, f, walk->now, &walk->usage, last ? walk->to_flags : walk->flags);
 		f->flags |= FRAME_DEAD;
 		t->dead++;
@@ -216,6 +244,7 @@ struct frame_search {
 	u32 same_sp; /* index + 1 of the nearest match with the same stack pointer */
 	u32 dead;    /* index + 1 of the lowest match that a new enter at SP, SITE ends (rule 2) */
 	u32 stop;    /* an open one that nests was met: no dead ones below it */
+	struct c_stack stack; /* of SP; frames on others are not dead */
 };
 
 static long search_step(u32 i, struct frame_search *s)
@@ -243,8 +272,10 @@ static long search_step(u32 i, struct frame_search *s)
 		s->nearest = index + 1;
 	if (!s->same_sp && f->sp == s->sp)
 		s->same_sp = index + 1;
-	if (!s->stop && (s->sp > f->sp || (s->sp == f->sp && s->site == f->site &&
-					   !(s->flags & FRAME_RECURSIVE))))
+	if (!on_stack(&s->stack, f->sp))
+		return 0;
+	if (!s->stop && (s->sp > f->sp ||
+			 (s->sp == f->sp && s->site == f->site && !(s->flags & FRAME_RECURSIVE))))
 		s->dead = index + 1;
 	else
 		s->stop = 1;

@@ -107,7 +107,8 @@ static __noinline struct frame *deep_frame(struct task_struct *task, u32 i)
 }
 
 /* Frame I of the thread's stack, 0 at the bottom; NULL when there is no such place. */
-static __always_inline struct frame *frame_at(struct thread_state *t, struct task_struct *task, u32 i)
+static __always_inline struct frame *frame_at(struct thread_state *t, struct task_struct *task,
+					      u32 i)
 {
 	if (likely(i < FRAMES_NEAR))
 		return &t->frames[i];

@@ -1,3 +1,82 @@
-examples:
-tools:
-compile_commands.json:
+# SPDX-License-Identifier: MIT
+# Tests: what is built for them and how they are run. Included by the Makefile.
+#
+#   tests/unit/test_X.c   one cmocka program each, mirrors X.c of user/ or exporters/
+#   tests/fuzz/fuzz_X.c   one program each, run with ASAN and UBSAN
+#   tests/live/test_X.py  real eBPF on real programs, as root
+#   *.sh beside them      checks that are easier said in shell
+# Each prints its own result; tests/run.py runs them all and prints the sum.
+
+TEST_PROGRAMS := $(patsubst tests/programs/%.c,$(OUTPUT)/programs/%,$(wildcard tests/programs/*.c)) \
+	$(patsubst tests/programs/%.cc,$(OUTPUT)/programs/%,$(wildcard tests/programs/*.cc))
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(OUTPUT)/unit/%,$(wildcard tests/unit/test_*.c))
+UNIT_SHARED := $(patsubst tests/unit/%.c,$(OUTPUT)/unit/%.o,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c)))
+FUZZERS := $(patsubst tests/fuzz/%.c,$(OUTPUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+FORMATTED := $(wildcard include/*.h user/*.[ch] user/util/*.[ch] exporters/*.[ch] bpf/*.[ch] vmlinux/*.h \
+	usdt/*.c usdt/*.cc tests/unit/*.[ch] tests/fuzz/*.[ch] tests/programs/*.c tests/programs/*.cc tests/bench/*.[ch])
+
+.SECONDARY: $(UNIT_TESTS:%=%.o) $(FUZZERS:%=%.o)
+.PHONY: check unit fuzz asan test-programs bench lint
+
+check:
+	$(Q)tests/install-deps.sh build test postgres
+	$(Q)$(MAKE) --no-print-directory all unit test-programs
+	$(Q)$(MAKE) --no-print-directory asan
+	$(Q)python3 tests/run.py $(OUTPUT)
+
+unit: $(UNIT_TESTS)
+fuzz: $(FUZZERS)
+test-programs: $(TEST_PROGRAMS)
+
+# The same objects, unit tests and fuzzers under the sanitizers, in a tree of their own.
+asan:
+	$(Q)$(MAKE) --no-print-directory OUTPUT=$(OUTPUT)/asan CFLAGS="$(SANITIZE)" unit fuzz
+
+$(OUTPUT)/unit/%.o: tests/unit/%.c | $(SKELETON)
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(OUTPUT)/unit/%: $(OUTPUT)/unit/%.o $(UNIT_SHARED) $(LIB_OBJ)
+	$(call msg,TEST,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(LIBS) -lcmocka -o $@
+
+$(OUTPUT)/fuzz/%.o: tests/fuzz/%.c
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(OUTPUT)/fuzz/%: $(OUTPUT)/fuzz/%.o $(LIB_OBJ)
+	$(call msg,FUZZ,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(LIBS) -o $@
+
+# Programs that tests look at from outside. Those that need parts of spantrace link all of it.
+$(OUTPUT)/programs/%: tests/programs/%.c usdt/spantrace.h $(LIB_OBJ)
+	$(call msg,PROGRAM,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -Iusdt -I$(OUTPUT) $< \
+		$(if $(shell grep -l '"\.\./\.\./' $<),$(LIB_OBJ) $(LIBS)) -lpthread -lm -ldl -o $@
+
+$(OUTPUT)/programs/%: tests/programs/%.cc usdt/spantrace.h
+	$(call msg,PROGRAM,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -O2 -g -Wall -Wextra -Werror -Iusdt $< -lpthread -o $@
+
+bench: all
+	$(Q)$(MAKE) --no-print-directory $(patsubst tests/bench/%.c,$(OUTPUT)/bench/%,$(wildcard tests/bench/*.c))
+	$(Q)tests/bench/bench.sh $(OUTPUT)
+
+$(OUTPUT)/bench/%: tests/bench/%.c usdt/spantrace.h
+	$(call msg,BENCH,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -Iusdt $< -lpthread -lbpf -o $@
+
+format:
+	$(Q)clang-format -i $(FORMATTED)
+
+tidy: compile_commands.json $(SKELETON) $(ASSETS)
+	$(Q)tests/lint.sh tidy
+
+lint: compile_commands.json $(SKELETON) $(ASSETS)
+	$(Q)tests/lint.sh all

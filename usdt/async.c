@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Async spans: work that has an id, is made on one thread and goes from thread to thread.
  *
- *	demo:request                     --spans of them, made and closed by the main thread
- *	  demo:stage                     a thread span inside it: --stages times, on --threads threads in turn
- *	  demo:fetch                     an async child, made by the first stage and closed by the last
+ *	demo:request             --spans of them, made and closed by the main thread
+ *	  demo:stage             a thread span inside it: --stages times, on --threads threads in turn
+ *	  demo:fetch             an async child, made by the first stage and closed by the last
  *
  * The main thread makes all requests first, so that all of them live at once, then hands each to its
- * first thread; the last --leak requests are never closed, and neither are their fetches. A request is
- * entered for the time of each of its stages.
+ * first thread; the last --leak requests are never closed, and neither are their fetches. A request
+ * is entered for the time of each of its stages.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -26,10 +26,10 @@ static const struct example_option options[] = {
 	{"--wait", &wait_first, "1: wait for a line of input first"},
 };
 
-/* Ids need to be unique only within a span's name; request and fetch use the same ones here. */
 struct request {
 	struct request *next;
 	unsigned long long id;
+	unsigned long long fetch_id;
 	long stage;
 	long long busy_ns;
 };
@@ -95,13 +95,13 @@ static void work_on(struct request *r)
 	SPAN_ENTER_ID(demo, request, r->id);
 	start = example_now();
 	if (r->stage == 0)
-		SPAN_NEW_UNDER(demo, fetch, r->id, r->id);
+		SPAN_NEW_UNDER(demo, fetch, r->fetch_id, r->id);
 	{
 		SPAN_SCOPE_ARGS(demo, stage, number, r->stage);
 		example_work(work_us);
 	}
 	if (r->stage == stages - 1 && !leaks(r))
-		SPAN_CLOSE(demo, fetch, r->id);
+		SPAN_CLOSE(demo, fetch, r->fetch_id);
 	r->busy_ns += example_now() - start;
 	SPAN_EXIT_ID(demo, request, r->id);
 	r->stage++;
@@ -182,7 +182,9 @@ int main(int argc, char **argv)
 		return 1;
 
 	for (long i = 0; i < spans; i++) {
+		/* Different also from each other's: a parent is named by its id alone. */
 		requests[i].id = (unsigned long long)i + 1;
+		requests[i].fetch_id = requests[i].id << 32;
 		SPAN_NEW(demo, request, requests[i].id);
 	}
 	for (long i = 0; i < spans; i++)

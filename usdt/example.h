@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What the example programs share: options, a clock, work that takes a known time, and waiting to be
- * traced. Each program prints its own ground truth, one fact a line:
+/* What the example programs share: options, a clock, work that takes a known time, and waiting to
+ * be traced. Each program prints its own ground truth, one fact a line:
  *
  *   truth PATH COUNT           spans finished with this path, frames joined by ';'
  *   abandoned PATH COUNT       of those, the ones that had no exit of their own
  *   open PATH COUNT            spans still open at the end, not in truth
  *   event PATH COUNT SUM       events with this path, and the sum of their values
- *   time PATH NANOSECONDS      time inside those spans, taken right after enter and right before exit
+ *   time PATH NANOSECONDS      time inside those spans, from right after enter to right before exit
  *   cpu PATH NANOSECONDS       the same on the CPU clock of the thread
  *
- * With --wait 1 a program prints `ready PID`, and goes on once it reads a line or the end of its input:
- * time for a tracer to attach.
+ * With --wait 1 a program prints `ready PID`, and goes on once it reads a line or the end of its
+ * input: time for a tracer to attach.
  */
 #ifndef SPANTRACE_EXAMPLE_H
 #define SPANTRACE_EXAMPLE_H

@@ -44,9 +44,10 @@
  * provider, name and key are identifiers, not strings. They may be macros: what those stand for
  * is used, so a project can write `#define MY_SPAN(name) SPAN_SCOPE(myproject, name)`.
  *
- * An id is an integer or a pointer to an object, at most 64 bits, unique among the spans of that
- * name while it lives. A label's value is an integer, an enumeration, a bool or a C string;
- * labels carry integers as signed 64-bit values.
+ * An id is an integer or a pointer to an object, at most 64 bits, unique among the async spans of
+ * that name in this process while it lives; unique among all of them if it is named as a parent,
+ * and then not 0. A label's value is an integer, an enumeration, a bool or a C string; labels
+ * carry integers as signed 64-bit values.
  *
  * Each macro but the SPAN_SCOPE ones is a statement. SPAN_SCOPE is a declaration: it can stand
  * wherever a block lets one stand, as often as wanted, and its span ends with the block however

@@ -27,7 +27,7 @@ static const struct example_option options[] = {
 struct worker {
 	pthread_t thread;
 	long number;
-	char name[16];
+	char name[32];
 	long long job_ns, job_cpu_ns;
 	long long compute_ns, compute_cpu_ns;
 	long long pause_ns;

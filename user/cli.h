@@ -17,11 +17,8 @@
 #include <sys/types.h>
 
 #include "../exporters/exporter.h"
+#include "../include/version.h"
 #include "pair_spec.h"
-
-#ifndef SPANTRACE_VERSION
-#define SPANTRACE_VERSION "0.1.0"
-#endif
 
 enum cli_status {
 	CLI_DONE = 0,

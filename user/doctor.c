@@ -83,10 +83,10 @@ static const struct plain better[] = {
 	 "tasks carry no run_delay, so CPU metrics fail: use -m wall, or a kernel with BTF and CONFIG_SCHED_INFO"},
 	{FACT(map_files), false, false,
 	 "mapped files open by /proc/PID/map_files, also deleted ones and memfds",
-	 "/proc/PID/map_files does not open, so deleted files and memfds are not traced: give it CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN"},
+	 "/proc/PID/map_files does not open, so deleted files and memfds can be missed: give it CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN"},
 	{FACT(mmap_events), false, false,
 	 "perf reports new mappings: dlopen and exec are seen at once",
-	 "perf reports no new mappings of other processes: libraries loaded later are not traced; give it CAP_PERFMON"},
+	 "perf reports no new mappings of other processes: code loaded later can be missed; run it with sudo, or give it CAP_PERFMON"},
 };
 
 static void add_plain(struct report *r, const struct features *f, const struct plain *p, size_t n)
@@ -133,8 +133,8 @@ static void add_namespaces(struct report *r, const struct features *f)
 	else
 		add(r, "pid_namespace", DOCTOR_MISSING,
 		    "a container's, so process ids are not the kernel's: run it on the host, or start the container with --pid=host");
-	if (f->user_ns_initial)
-		add(r, "user_namespace", DOCTOR_OK, "the first one: capabilities count");
+	if (f->user_ns_initial || !f->bpf_error)
+		add(r, "user_namespace", DOCTOR_OK, "capabilities count for BPF");
 	else
 		add(r, "user_namespace", DOCTOR_MISSING,
 		    "a container's, so capabilities do not count for BPF: run it as root of the machine");
@@ -163,7 +163,7 @@ static void add_lockdown(struct report *r, const struct features *f)
 		add(r, "lockdown", DOCTOR_OK, "integrity: does not concern spantrace");
 		break;
 	case FEATURES_LOCKDOWN_CONFIDENTIALITY:
-		add(r, "lockdown", DOCTOR_MISSING,
+		add(r, "lockdown", f->read_kernel ? DOCTOR_WARNING : DOCTOR_MISSING,
 		    "confidentiality: BPF may not read kernel memory; boot with lockdown=integrity or without");
 		break;
 	default:
@@ -175,7 +175,11 @@ static void add_lockdown(struct report *r, const struct features *f)
 /* Limits that people know from elsewhere and ask about. */
 static void add_limits(struct report *r, const struct features *f)
 {
-	if (f->perf_event_paranoid == FEATURES_UNKNOWN)
+	if (features_perf_closed(f))
+		add(r, "perf_event_paranoid", DOCTOR_WARNING,
+		    "%d: closes perf events to all without CAP_SYS_ADMIN; set it to 2, or run spantrace with sudo",
+		    f->perf_event_paranoid);
+	else if (f->perf_event_paranoid == FEATURES_UNKNOWN)
 		add(r, "perf_event_paranoid", DOCTOR_OK, "no such setting here");
 	else
 		add(r, "perf_event_paranoid", DOCTOR_OK,
@@ -207,9 +211,14 @@ static void add_uprobe_multi(struct report *r, const struct features *f)
 		    "not known: the kernel tells only who may load BPF programs");
 		return;
 	}
-	if (!f->uprobe_multi) {
-		add(r, "uprobe_multi", f->uprobe_perf ? DOCTOR_WARNING : DOCTOR_MISSING,
+	if (!f->uprobe_multi && f->uprobe_perf) {
+		add(r, "uprobe_multi", DOCTOR_WARNING,
 		    "probes attach one at a time, about 0.15 s each: choose them with -P, or use Linux 6.6 or newer");
+		return;
+	}
+	if (!f->uprobe_multi) {
+		add(r, "uprobe_multi", DOCTOR_MISSING,
+		    "no uprobe_multi links: use Linux 6.6 or newer");
 		return;
 	}
 	add(r, "uprobe_multi", DOCTOR_OK, "thousands of probes attach in one call");
@@ -228,8 +237,10 @@ static void add_uprobe_perf(struct report *r, const struct features *f)
 		    f->uprobe_multi ? "perf-event uprobes are there too; not needed"
 				    : "perf-event uprobes with semaphores");
 	else if (f->perf_error == -EACCES || f->perf_error == -EPERM)
-		add(r, "uprobe_perf", DOCTOR_WARNING,
-		    "perf-event uprobes are there, but not for this process: it needs CAP_PERFMON, and no security module in the way");
+		add(r, "uprobe_perf", DOCTOR_WARNING, "%s",
+		    features_perf_closed(f)
+			    ? "perf-event uprobes are there, but closed to this process by perf_event_paranoid"
+			    : "perf-event uprobes are there, but not for this process: it needs CAP_PERFMON, and no security module in the way");
 	else
 		add(r, "uprobe_perf",
 		    f->uprobe_multi || f->bpf_error ? DOCTOR_WARNING : DOCTOR_MISSING,

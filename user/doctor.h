@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `spantrace doctor`: the facts of features.h for people, each with what it means and what to do. */
+/* `spantrace doctor`: the facts of features.h for people, each with what it means and what to do.
+ * Some fact is missing exactly when the verdict is that spantrace cannot trace. */
 #ifndef SPANTRACE_DOCTOR_H
 #define SPANTRACE_DOCTOR_H
 

@@ -42,6 +42,7 @@ struct reader {
 	u64 bytes_left;
 	const Elf64_Shdr *base; /* .stapsdt.base, or NULL */
 	u64 shift;              /* what prelink(8) moved the code by since the notes were made */
+	bool cut;               /* there are notes that could not be reached */
 	const char *why;
 };
 
@@ -177,8 +178,7 @@ static int add_site(struct reader *r, const struct note *note)
 	}
 	memcpy(&head, at, sizeof(head));
 	at += sizeof(head);
-	/* A base of 0 is a .stapsdt.base that the linker has left out: the rest is right as it
-	 * is. */
+	/* A base of 0 is a .stapsdt.base that the linker left out: the rest is right as it is. */
 	if (r->base && head.base) {
 		r->shift = r->base->sh_addr - head.base;
 		head.pc += r->shift;
@@ -228,14 +228,12 @@ static int add_note(struct reader *r, const struct note *note, struct area *area
 			return err;
 		if (err)
 			r->file->damaged =
-				"its " NOTE_SECTION
-				" is damaged: source lines and label names may be missing";
+				"its .note.spantrace is damaged: source lines and label names may be missing";
 	}
 	return 0;
 }
 
-/* Cuts the next note off *AT. Returns 0; -ENOENT at the end; -EBADMSG where the lengths do not
- * fit. */
+/* Cuts the next note off *AT. Returns 0; -ENOENT at the end; -EBADMSG for lengths that do not fit. */
 static int next_note(const char **at, const char *end, size_t align, struct note *note)
 {
 	size_t left = (size_t)(end - *at), owner, desc;
@@ -265,6 +263,12 @@ static int next_note(const char **at, const char *end, size_t align, struct note
 	return 0;
 }
 
+static void notes_are_cut(struct reader *r)
+{
+	r->cut = true;
+	r->file->damaged = CUT_NOTES;
+}
+
 static int read_area(struct reader *r, struct area *area)
 {
 	AUTO_FREE char *data = NULL;
@@ -278,7 +282,7 @@ static int read_area(struct reader *r, struct area *area)
 		return -E2BIG;
 	}
 	if (err == -EBADMSG && area->ours)
-		r->file->damaged = CUT_NOTES;
+		notes_are_cut(r);
 	if (err == -EFBIG || err == -EBADMSG)
 		return 0;
 	if (err)
@@ -291,7 +295,7 @@ static int read_area(struct reader *r, struct area *area)
 			return 0;
 		if (err == -EBADMSG) {
 			if (area->ours)
-				r->file->damaged = CUT_NOTES;
+				notes_are_cut(r);
 			return 0;
 		}
 		err = add_note(r, &note, area);
@@ -365,8 +369,8 @@ static int read_file(struct reader *r)
 	if (err)
 		return err;
 	if (!file->nsites) {
-		r->why = file->damaged;
-		return file->damaged ? -EBADMSG : 0;
+		r->why = CUT_NOTES;
+		return r->cut ? -EBADMSG : 0;
 	}
 	qsort(file->sites, file->nsites, sizeof(*file->sites), compare_sites);
 	elfnote_check(r->image, file);

@@ -111,8 +111,8 @@ static const char *check_semaphore(const struct elfimage *image, struct elfnote_
 	default:
 		return "its semaphore is not in writable data of the file";
 	}
-	if (site->sema_vaddr % 2 || site->sema_offset % 2)
-		return "its semaphore stands at an odd address, which the kernel refuses";
+	if (site->sema_offset % 2)
+		return "its semaphore stands at an odd offset of the file, which the kernel refuses";
 	if (is_relro(image, site->sema_vaddr))
 		return "its semaphore is in data that becomes read-only at program start";
 	return NULL;
@@ -142,8 +142,7 @@ void elfnote_check(const struct elfimage *image, struct elfnote_file *file)
 			site->refused = check_semaphore(image, site);
 		if (site->refused)
 			continue;
-		/* Sites at one address are in order of name, so the same marker is the last good
-		 * one. */
+		/* Sites at one address are in order of name: the same marker is the last good one. */
 		if (first && first->offset == site->offset)
 			site->refused = check_neighbour(last, site);
 		else

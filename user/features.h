@@ -43,7 +43,7 @@ struct features {
 	char release[65]; /* uname -r */
 	char machine[65]; /* uname -m */
 	enum features_lockdown lockdown;
-	int perf_event_paranoid;       /* or FEATURES_UNKNOWN */
+	int perf_event_paranoid;       /* or FEATURES_UNKNOWN; see features_perf_closed() */
 	int unprivileged_bpf_disabled; /* or FEATURES_UNKNOWN */
 
 	/* What every trace needs. */
@@ -70,7 +70,7 @@ struct features {
 	bool memlock_charged; /* BPF memory counts against RLIMIT_MEMLOCK (before 5.11) */
 };
 
-/* Asks for all of it; some 20 ms. Works without any privilege: what is not allowed is false. 0, or
+/* Asks for all of it; about 10 ms. Works without any privilege: what is not allowed is false. 0, or
  * -errno when not even uname works; then *OUT is left alone. */
 int features_probe(struct features *out);
 
@@ -81,6 +81,9 @@ int features_require(const struct features *f, char *why, size_t len);
 /* The part of it about capabilities. */
 int features_require_caps(const struct features *f, char *why, size_t len);
 
+/* Whether perf_event_paranoid shuts this process out: above 2, kernels of some distributions (Debian,
+ * Ubuntu) open perf events for CAP_SYS_ADMIN only, CAP_PERFMON or not. */
+bool features_perf_closed(const struct features *f);
 enum features_method features_method(const struct features *f);
 /* Whether capability CAP (a CAP_* number) is effective. */
 bool features_has_cap(const struct features *f, unsigned cap);

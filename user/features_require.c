@@ -13,6 +13,12 @@ bool features_has_cap(const struct features *f, unsigned cap)
 	return cap < 64 && (f->caps >> cap & 1);
 }
 
+bool features_perf_closed(const struct features *f)
+{
+	return f->perf_event_paranoid > 2 && f->perf_error == -EACCES &&
+	       !features_has_cap(f, CAP_SYS_ADMIN);
+}
+
 enum features_method features_method(const struct features *f)
 {
 	if (f->uprobe_multi)
@@ -96,6 +102,26 @@ static int require_parts(const struct features *f, char *why, size_t len)
 	return 0;
 }
 
+static int require_method(const struct features *f, char *why, size_t len)
+{
+	if (features_method(f) != FEATURES_NO_METHOD)
+		return 0;
+	if (features_perf_closed(f))
+		return refuse(
+			-EPERM, why, len,
+			"perf-event uprobes are closed by kernel.perf_event_paranoid=%d, and there is no uprobe_multi (Linux 6.6): run it with sudo, or set kernel.perf_event_paranoid=2",
+			f->perf_event_paranoid);
+	if (f->perf_error == -EACCES || f->perf_error == -EPERM)
+		return refuse(
+			-EPERM, why, len,
+			"perf-event uprobes are closed to this process (%s), and there is no uprobe_multi (Linux 6.6): run it outside of the container, or allow it perf_event_open",
+			strerror(-f->perf_error));
+	return refuse(
+		-EOPNOTSUPP, why, len,
+		"no way to put probes into files: neither uprobe_multi links (Linux 6.6) nor perf-event uprobes (%s); the kernel needs CONFIG_UPROBE_EVENTS",
+		strerror(-f->perf_error));
+}
+
 int features_require(const struct features *f, char *why, size_t len)
 {
 	int err = features_require_caps(f, why, len);
@@ -118,12 +144,5 @@ int features_require(const struct features *f, char *why, size_t len)
 			-EOPNOTSUPP, why, len,
 			"BPF may not read kernel memory: boot without lockdown=confidentiality (lockdown=integrity will do)");
 	err = require_parts(f, why, len);
-	if (err)
-		return err;
-	if (features_method(f) == FEATURES_NO_METHOD)
-		return refuse(
-			-EOPNOTSUPP, why, len,
-			"no way to put probes into files: neither uprobe_multi links (Linux 6.6) nor perf-event uprobes (%s); the kernel needs CONFIG_UPROBE_EVENTS",
-			strerror(-f->perf_error));
-	return 0;
+	return err ? err : require_method(f, why, len);
 }

@@ -30,9 +30,10 @@ struct seen {
 
 struct gather {
 	struct list *list;
-	void *seen;    /* a tree of struct seen */
-	size_t nfiles; /* looked at */
-	bool failed;   /* something that was asked for could not be read; said already */
+	void *seen;     /* a tree of struct seen */
+	size_t nfiles;  /* looked at */
+	size_t nhidden; /* processes of -a that could not be looked at */
+	bool failed;    /* something that was asked for could not be read; said already */
 };
 
 static int compare_seen(const void *a, const void *b)
@@ -187,8 +188,7 @@ static int gather_process(struct gather *g, pid_t pid, bool asked)
 	if (err == -ENOMEM)
 		return err;
 	if (err && !asked) {
-		if (err != -ESRCH)
-			log_info("pid %d: %s; left out", pid, strerror(-err));
+		g->nhidden += err != -ESRCH;
 		return 0;
 	}
 	if (err == -ESRCH)
@@ -232,6 +232,8 @@ static int gather_all(struct gather *g)
 		if (pid > 0)
 			err = gather_process(g, pid, false);
 	}
+	if (g->nhidden)
+		log_warn("%zu processes could not be looked at; run spantrace as root", g->nhidden);
 	return err;
 }
 

@@ -123,9 +123,6 @@ bool operand_sum(struct operand_cursor *c, struct operand_sum *sum)
 			return true;
 		operand_skip_space(c);
 		if (operand_number(c, &number)) {
-			/* "1f" is a local label, and what is behind it not a number. */
-			if (c->at < c->end && is_name(*c->at))
-				return false;
 			sum->number += negative ? -number : number;
 		} else if (c->at < c->end && is_name(*c->at) && !is_digit(*c->at)) {
 			if (sum->symbol || negative)

@@ -208,7 +208,7 @@ static int parse_memory(const struct operand_site *site, struct operand_cursor *
 		if (err)
 			return err;
 	} else if (!sum.symbol || !operand_at_end(c)) {
-		/* A number alone is an address, but a value in Intel's syntax: it is left unread. */
+		/* A number alone is an address here, but a value in Intel's syntax. */
 		return -EINVAL;
 	}
 	if (out->base == OPERAND_PC) {

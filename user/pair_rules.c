@@ -83,7 +83,7 @@ const struct pair_rule pair_rules[] = {
 		.kind = MODEL_EVENT,
 		.starts = {"function__entry"},
 		.ends = {"function__return"},
-		.why = "Python 3.11 hardly ever fires function__entry (CPython gh-98894); where yours does, pair them with --span",
+		.why = "CPython 3.11 hardly fires function__entry (gh-98894); pair them with --span where yours does",
 	},
 };
 

@@ -248,6 +248,8 @@ size_t procmaps_unique(struct procmap *maps, size_t n)
 {
 	size_t kept = 0;
 
+	if (n == 0)
+		return 0;
 	qsort(maps, n, sizeof(*maps), compare_file_start);
 	for (size_t i = 0; i < n; i++)
 		if (kept == 0 || compare_file(&maps[kept - 1], &maps[i]) != 0)

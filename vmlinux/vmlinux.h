@@ -120,6 +120,11 @@ struct task_struct {
 	struct signal_struct *signal;
 };
 
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+};
+
 struct linux_binprm;
 struct seq_file;
 

@@ -4,6 +4,7 @@
  * its end and says nothing.
  *
  *   -DSEMAPHORES    with semaphores
+ *   -DALL_USED      without the function that nothing calls
  */
 #ifdef SEMAPHORES
 #define _SDT_HAS_SEMAPHORES 1
@@ -49,11 +50,13 @@ NOINLINE long linkers_globals(int index)
 	return linkers_table[index & 15];
 }
 
+#ifndef ALL_USED
 /* Nothing calls it: --gc-sections may take the code and leave the note. */
 __attribute__((visibility("hidden"))) void linkers_unused(long value)
 {
 	DTRACE_PROBE1(linkers, unused, value);
 }
+#endif
 
 int main(int argc, char **argv)
 {

@@ -6,7 +6,7 @@
  * and the sections that were added to it:
  *
  *   offset 0x400  text  at 0x201400  TEXT bytes, 0xcc unless set           R X
- *   behind it     data  at 0x400000 + its offset, 0x100 bytes in the file, as many again as .bss   RW
+ *   behind it     data  at 0x400000 + its offset, 0x100 bytes and as many of .bss   R W
  *   behind that   sections, section headers
  */
 #ifndef SPANTRACE_TEST_ELFBUILD_H

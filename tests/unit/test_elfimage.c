@@ -9,9 +9,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -90,6 +87,7 @@ static void test_extended_numbering(void **state)
 	elfbuild_nop(&b, TEXT);
 	notes = add_notes(&b);
 	elfbuild_marker(elfbuild_data(&b, notes), TEXT, 0, 0, "p", "n", "8@%rdi");
+	b.sections[notes].sh_type = SHT_PROGBITS; /* found by its name, so that must be right too */
 	image = elfbuild_image(&b);
 	header = (Elf64_Ehdr *)image.data;
 	first = (Elf64_Shdr *)(image.data + header->e_shoff);

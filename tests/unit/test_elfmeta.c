@@ -4,14 +4,10 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create() */
 #endif
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -88,6 +84,25 @@ static void test_meta(void **state)
 	elfbuild_free(&b);
 }
 
+/* Damage here does not make a file without markers one that cannot be read. */
+static void test_damaged_meta_alone(void **state)
+{
+	struct elfbuf data = {0};
+	struct elfnote_file *file;
+	struct elfbuild b;
+	int meta;
+
+	(void)state;
+	elfbuild_init(&b, ELFBUILD_TEXT_SIZE);
+	meta = elfbuild_section(&b, ".note.spantrace", SHT_NOTE, 0);
+	elfbuild_note(elfbuild_data(&b, meta), "spantrace", 1, &data);
+	file = read_good(&b);
+	assert_int_equal(file->nsites, 0);
+	assert_non_null(file->damaged);
+	elfnote_free(&file);
+	elfbuild_free(&b);
+}
+
 /* SIZE bytes of a spantrace note's description, which are not enough or too many. */
 static void check_damaged_meta(const void *desc, size_t size)
 {
@@ -135,6 +150,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_meta),
 		cmocka_unit_test(test_damaged_meta),
+		cmocka_unit_test(test_damaged_meta_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

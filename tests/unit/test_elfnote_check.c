@@ -3,7 +3,6 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create() */
 #endif
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -129,6 +128,38 @@ static void test_object_file(void **state)
 	elfbuild_free(&b);
 }
 
+/* A nop in the last byte of the file: there is nothing behind it to tell which kind it is. */
+static void test_end_of_file(void **state)
+{
+	const uint8_t nop = 0x90;
+	struct elfnote_file *file = NULL;
+	Elf64_Phdr *segment;
+	struct elfbuf image;
+	struct elfbuild b;
+	const char *why;
+
+	(void)state;
+	init(&b);
+	b.no_sections = true;
+	elfbuild_marker(elfbuild_data(&b, 1), 0x900000, 0, 0, "p", "n", "");
+	elfbuild_segment(&b, PT_NOTE, PF_R, 1);
+	segment = elfbuild_segment(&b, PT_LOAD, PF_R | PF_X, 0);
+	segment->p_vaddr = 0x900000;
+	segment->p_filesz = segment->p_memsz = 1;
+	image = elfbuild_image(&b);
+	segment = (Elf64_Phdr *)(image.data + sizeof(Elf64_Ehdr)) + 3;
+	segment->p_offset = image.size;
+	elfbuf_add(&image, &nop, 1);
+	assert_int_equal(read_bytes(image.data, image.size, &file, &why), 0);
+	assert_int_equal(file->nsites, 1);
+	check_refused(&file->sites[0], NULL);
+	assert_int_equal(file->sites[0].nop, ELFNOTE_NOP1);
+	assert_int_equal(file->sites[0].offset, image.size - 1);
+	elfnote_free(&file);
+	free(image.data);
+	elfbuild_free(&b);
+}
+
 /* Executable memory that is not backed by the file, or by a part of it that is not there. */
 static void test_code_outside_the_file(void **state)
 {
@@ -168,7 +199,7 @@ static void test_semaphores(void **state)
 	data = elfbuild_data_address(&b, 0);
 	check_site(&b, TEXT, data, NULL);
 	check_site(&b, TEXT, data + ELFBUILD_DATA_SIZE - 2, NULL);
-	check_site(&b, TEXT, data + 1, "odd address");
+	check_site(&b, TEXT, data + 1, "odd offset");
 	check_site(&b, TEXT, data + ELFBUILD_DATA_SIZE - 1, ".bss");
 	check_site(&b, TEXT, data + ELFBUILD_DATA_SIZE, ".bss");
 	check_site(&b, TEXT, data + 2 * ELFBUILD_DATA_SIZE - 2, ".bss");
@@ -201,7 +232,7 @@ static void test_semaphore_offset(void **state)
 	segment->p_vaddr = 0x900000;
 	segment->p_offset = ELFBUILD_TEXT_OFFSET + 1;
 	segment->p_filesz = segment->p_memsz = 0x20;
-	check_site(&b, TEXT, 0x900010, "odd address");
+	check_site(&b, TEXT, 0x900010, "odd offset");
 	elfbuild_free(&b);
 }
 
@@ -381,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_nops),
 		cmocka_unit_test(test_code),
 		cmocka_unit_test(test_object_file),
+		cmocka_unit_test(test_end_of_file),
 		cmocka_unit_test(test_code_outside_the_file),
 		cmocka_unit_test(test_semaphores),
 		cmocka_unit_test(test_semaphore_offset),

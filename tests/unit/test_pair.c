@@ -293,8 +293,8 @@ static void test_rules(void **state)
 	check("async span libvirt:object @0 new=object_new close=object_dispose (by a rule for libvirt, keyed by argument @0)\n",
 	      "libvirt:object_new/2", "libvirt:object_dispose/1");
 	check("thread span python:gc enter=gc__start exit=gc__done (by `__start/__done`)\n"
-	      "event python:function__entry event=function__entry (Python 3.11 hardly ever fires function__entry (CPython gh-98894); where yours does, pair them with --span)\n"
-	      "event python:function__return event=function__return (Python 3.11 hardly ever fires function__entry (CPython gh-98894); where yours does, pair them with --span)\n",
+	      "event python:function__entry event=function__entry (CPython 3.11 hardly fires function__entry (gh-98894); pair them with --span where yours does)\n"
+	      "event python:function__return event=function__return (CPython 3.11 hardly fires function__entry (gh-98894); pair them with --span where yours does)\n",
 	      "python:function__entry/3", "python:function__return/3", "python:gc__start/1",
 	      "python:gc__done/1");
 	/* A rule is for its provider only. */

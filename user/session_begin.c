@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* Up to the open gate: targets checked, outputs opened, files planned, programs loaded, probes attached. What
+ * goes wrong here ends the run with nothing traced and nothing written. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "session_impl.h"
+#include "target.h"
+#include "util/grow.h"
+#include "util/log.h"
+
+#define RING_BYTES  (8u << 20)
+#define SPARE_SITES 16384u /* for programs that are started later */
+
+static int session_targets(struct session *s)
+{
+	char why[256];
+	size_t i;
+	int err;
+
+	for (i = 0; i < s->options->npids; i++) {
+		err = target_check(s->options->pids[i], why, sizeof(why));
+		if (err) {
+			log_error("%s", why);
+			return err;
+		}
+		if (GROW(s->pids, s->npids))
+			return -ENOMEM;
+		s->pids[s->npids++] = s->options->pids[i];
+	}
+	return 0;
+}
+
+static int session_start_command(struct session *s)
+{
+	char **argv = s->options->argv;
+	int err = command_start(argv, &s->child);
+
+	if (err == -ENOENT)
+		log_error("%s: not found", argv[0]);
+	else if (err)
+		log_error("cannot run %s: %s", argv[0], strerror(-err));
+	else if (s->child.ended)
+		log_error("%s ended before it could be traced", argv[0]);
+	return s->child.ended ? -ECHILD : err;
+}
+
+/* Looks at the files of one process that is there now. */
+static int session_plan_process(struct session *s, pid_t pid)
+{
+	int err = plan_add_process(s->plan, pid);
+
+	if (err == -ESRCH)
+		log_error("process %d ended before it could be traced", pid);
+	else if (err == -EACCES || err == -EPERM)
+		log_error("process %d: no permission to see its files; run spantrace with sudo",
+			  pid);
+	else if (err < 0)
+		log_error("process %d: cannot see its files: %s", pid, strerror(-err));
+	return err < 0 ? err : 0;
+}
+
+static int session_plan(struct session *s, const struct pair_options *pairing)
+{
+	size_t i;
+	int err = plan_new(pairing, &s->plan);
+
+	if (!err && s->options->mode == MODE_CMD)
+		return session_plan_process(s, s->child.pid);
+	for (i = 0; i < s->npids && !err; i++)
+		err = session_plan_process(s, s->pids[i]);
+	return err;
+}
+
+void session_say_no_markers(const struct session *s)
+{
+	struct plan_counts counts;
+	const char *more = "";
+	char list[1024] = "";
+	size_t i, used = 0;
+
+	plan_count(s->plan, &counts);
+	for (i = 0; i < counts.files; i++) {
+		int n = snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
+				 plan_file_name(s->plan, i));
+
+		if (n < 0 || (size_t)n >= sizeof(list) - used) {
+			list[used] = '\0';
+			more = ", …";
+			break;
+		}
+		used += (size_t)n;
+	}
+	if (counts.markers)
+		log_error("no marker left to trace in %s%s: see `spantrace list`, -P and -x", list,
+			  more);
+	else
+		log_error(
+			"no markers in %s%s; add some with #include <spantrace.h>, or build the program with its own switched on (--enable-dtrace and the like)",
+			list[0] ? list : "any file", more);
+}
+
+static int session_load(struct session *s)
+{
+	const struct options *options = s->options;
+	struct kernel_options kernel = {
+		.follow = options->follow,
+		.usage = options->metrics & METRIC_CPU,
+		.uprobe_multi = s->features.uprobe_multi,
+		.nsites = plan_sites(s->plan) * 2 + SPARE_SITES,
+		.ring_bytes = RING_BYTES,
+	};
+	const struct wire_path *paths;
+	char why[1024];
+	u32 npaths;
+	int err;
+
+	err = kernel_new(&kernel, &s->kernel, why, sizeof(why));
+	if (err) {
+		log_error("%s; `spantrace doctor` shows what is missing", why);
+		return err;
+	}
+	paths = kernel_paths(s->kernel, &npaths);
+	err = trace_new(paths, npaths, options->metrics, &s->trace);
+	if (!err)
+		err = outputs_listen(s->outputs, s->trace);
+	if (!err)
+		err = attach_new(s->kernel, s->features.uprobe_multi, s->pids,
+				 options->follow ? 0 : s->npids, &s->probes);
+	if (err)
+		log_error("cannot start: %s", strerror(-err));
+	return err;
+}
+
+static int session_attach(struct session *s)
+{
+	int err = plan_attach(s->plan, s->trace, s->kernel, s->probes);
+
+	if (err)
+		log_error("cannot attach: %s", strerror(-err));
+	return err;
+}
+
+/* The targets are traced before their descendants are looked for, so that none slips through between. */
+static int session_add_processes(struct session *s)
+{
+	size_t i, done;
+	int err = 0;
+
+	if (s->options->mode == MODE_CMD)
+		return kernel_add_process(s->kernel, s->child.pid);
+	for (i = 0; i < s->npids && !err; i++)
+		err = kernel_add_process(s->kernel, s->pids[i]);
+	done = s->npids;
+	if (!err && s->options->follow)
+		err = target_add_descendants(&s->pids, &s->npids);
+	for (i = done; i < s->npids && !err; i++) {
+		err = kernel_add_process(s->kernel, s->pids[i]);
+		/* One that has ended in between is no loss. */
+		if (!err && plan_add_process(s->plan, s->pids[i]) < 0)
+			log_debug("process %d ended before it could be traced", s->pids[i]);
+	}
+	if (err)
+		log_error("cannot follow the targets: %s", strerror(-err));
+	return err;
+}
+
+/* Lets the command's loader map its libraries, each of them attached before it runs. */
+static int session_step_command(struct session *s)
+{
+	int err = 0, mapped;
+
+	while (!err && (mapped = command_next(&s->child)) == 1) {
+		err = plan_add_process(s->plan, s->child.pid);
+		if (err > 0)
+			err = session_attach(s);
+	}
+	return err;
+}
+
+static int session_prepare(struct session *s, const struct pair_options *pairing)
+{
+	struct plan_counts counts;
+	const char *const *problems;
+	size_t i, n;
+	int err;
+
+	err = session_plan(s, pairing);
+	if (!err)
+		err = session_load(s);
+	if (!err)
+		err = session_add_processes(s);
+	if (!err)
+		err = session_attach(s);
+	if (err)
+		return err;
+	plan_count(s->plan, &counts);
+	if (s->options->mode != MODE_CMD && !counts.attached) {
+		session_say_no_markers(s);
+		return -ENOENT;
+	}
+	problems = plan_problems(s->plan, &n);
+	for (i = 0; i < n; i++)
+		log_warn("%s", problems[i]);
+	return 0;
+}
+
+/* Its files may bring markers of their own. */
+void session_exec(struct session *s, pid_t pid)
+{
+	if (plan_add_process(s->plan, pid) > 0)
+		session_attach(s);
+}
+
+static int session_block_signals(struct session *s)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	signal(SIGPIPE, SIG_IGN);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signals < 0 ? -errno : 0;
+}
+
+int session_begin(struct session *s, const struct pair_options *pairing)
+{
+	char why[512];
+	int err;
+
+	losses_init(s->losses);
+	err = session_targets(s);
+	if (err)
+		return err;
+	err = features_probe(&s->features);
+	if (!err && features_require(&s->features, why, sizeof(why))) {
+		log_error("%s", why);
+		return -EPERM;
+	}
+	if (!err)
+		err = outputs_new(s->options, &s->outputs);
+	if (!err)
+		err = session_block_signals(s);
+	if (!err && s->options->mode == MODE_CMD)
+		err = session_start_command(s);
+	if (!err)
+		err = session_prepare(s, pairing);
+	if (err)
+		return err;
+	s->begin_ns = session_clock(CLOCK_MONOTONIC);
+	trace_begin(s->trace, s->begin_ns, session_clock(CLOCK_REALTIME));
+	kernel_open(s->kernel);
+	if (s->options->mode == MODE_CMD) {
+		err = session_step_command(s);
+		command_release(&s->child);
+	}
+	return err;
+}

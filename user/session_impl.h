@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* What the stages of one run share: session_begin.c (up to the open gate), session.c (while it runs),
+ * session_end.c (from the last hit to the written outputs). */
+#ifndef SPANTRACE_SESSION_IMPL_H
+#define SPANTRACE_SESSION_IMPL_H
+
+#include <time.h>
+
+#include "attach.h"
+#include "command.h"
+#include "features.h"
+#include "kernel.h"
+#include "losses.h"
+#include "outputs.h"
+#include "plan.h"
+#include "session.h"
+#include "trace.h"
+
+struct session {
+	const struct options *options;
+	struct features features;
+	struct outputs *outputs;
+	struct plan *plan;
+	struct kernel *kernel;
+	struct trace *trace;
+	struct attach_set *probes;
+	pid_t *pids; /* of -p, with their descendants */
+	size_t npids;
+	struct command_child child;
+	int signals;
+	u64 begin_ns, end_ns;
+	bool ended;  /* the last target has gone */
+	bool ending; /* a target has gone: look whether it was the last */
+	bool interrupted;
+	u32 *dead_images; /* process images whose async spans are to be closed, and when they ended */
+	u64 *dead_times;
+	size_t ndead;
+	struct model_loss losses[LOSS_CAUSES];
+};
+
+static inline u64 session_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (u64)now.tv_sec * 1000000000ULL + (u64)now.tv_nsec;
+}
+
+/* Everything up to the open gate; with -- CMD, CMD runs then. 0 or -errno, with the message printed. */
+int session_begin(struct session *s, const struct pair_options *pairing);
+/* Plans and attaches the files of a process that has become another program. */
+void session_exec(struct session *s, pid_t pid);
+void session_say_no_markers(const struct session *s);
+
+/* Hands one record to the trace, and acts on those of processes that change or end. */
+void session_record(void *context, const void *record, size_t size);
+/* Closes the async spans of the process images that have ended. */
+void session_bury(struct session *s);
+
+/* Takes the async spans of a process image (0: of all) that has ended at WHEN, as open ones. 0 or -errno. */
+int session_take_async(struct session *s, u32 image, u64 when);
+/* Closes the gate, detaches, and takes what is left in the kernel. */
+void session_close(struct session *s);
+/* What the outputs call the target. */
+void session_name_target(const struct session *s, char *out, size_t len);
+/* Adds up and writes the outputs. 0 or -errno, with the message printed. */
+int session_write(struct session *s, const char *target);
+/* Brings the loss counters up to date; returns their sum. */
+u64 session_lost(struct session *s);
+
+#endif
