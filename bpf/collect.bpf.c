@@ -36,18 +36,20 @@ static long write_open(u32 i, struct open_walk *walk)
 	return 0;
 }
 
-/* A task that is off the CPU has not brought its counters up to date since it left it. */
-static __always_inline void correct_usage(struct thread_state *t, struct task_struct *task,
+/* What read_usage() says of the current task, of any other: since the stack last changed it ran as much
+ * as the scheduler has booked, which is right to a tick of its clock. */
+static __always_inline void read_usage_of(struct thread_state *t, struct task_struct *task,
 					  struct usage *usage)
 {
 	u64 since = session_closed - t->last;
 	u64 run = task->se.sum_exec_runtime - t->last_run;
 
-	if (!knob_usage || task->on_cpu || !t->depth)
+	if (!knob_usage)
 		return;
 	if (run > since)
 		run = since;
 	usage->off = t->last_usage.off + since - run;
+	read_counts(task, usage);
 }
 
 SEC("iter/task")
@@ -61,8 +63,7 @@ int collect_open(struct bpf_iter__task *ctx)
 	walk.t = bpf_task_storage_get(&threads, walk.task, NULL, 0);
 	if (!walk.t || !walk.t->serial)
 		return 0;
-	read_usage(walk.task, &walk.usage);
-	correct_usage(walk.t, walk.task, &walk.usage);
+	read_usage_of(walk.t, walk.task, &walk.usage);
 	charge_top(walk.t, walk.task, session_closed, &walk.usage);
 	walk.depth = walk.t->depth;
 	bpf_loop(FRAMES_MAX, write_open, &walk, 0);

@@ -15,8 +15,10 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* What the scheduler and the memory manager have counted for a task so far. off is the time it was not
- * on a CPU, up to a constant: exec_start and sum_exec_runtime are brought up to date together, so
- * exec_start - sum_exec_runtime grows by exactly the time between the updates that was not run. */
+ * on a CPU, up to a constant: exec_start and sum_exec_runtime are brought up to date together, so their
+ * difference grows by exactly the time between the updates that the task did not run. exec_start is of
+ * the CPU's own task clock, which stands still in interrupts and while a hypervisor runs others; the
+ * CPU's skew puts it on the clock that all CPUs share, also when the task moves between them. */
 struct usage {
 	u64 off;
 	u64 run_delay;

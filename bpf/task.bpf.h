@@ -12,16 +12,34 @@ static __always_inline u64 trace_time(void)
 	return session_closed ? session_closed : bpf_ktime_get_ns();
 }
 
-static __always_inline void read_usage(struct task_struct *task, struct usage *u)
+/* Time that the CPU of TASK did not give to tasks since it started. The way to the CPU's run queue is by
+ * the task's group: the symbol of the queue itself is not in every kernel's table. */
+static __always_inline u64 cpu_skew(struct task_struct *task)
 {
-	if (!knob_usage)
-		return;
-	u->off = task->se.exec_start - task->se.sum_exec_runtime;
+	struct rq *rq;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(struct cfs_rq, rq))
+		return 0;
+	rq = task->se.cfs_rq->rq;
+	return rq->clock - rq->clock_task;
+}
+
+static __always_inline void read_counts(struct task_struct *task, struct usage *u)
+{
 	u->run_delay = task->sched_info.run_delay;
 	u->vol_switches = (u32)task->nvcsw;
 	u->invol_switches = (u32)task->nivcsw;
 	u->minor_faults = (u32)task->min_flt;
 	u->major_faults = (u32)task->maj_flt;
+}
+
+/* Of the current task. */
+static __always_inline void read_usage(struct task_struct *task, struct usage *u)
+{
+	if (!knob_usage)
+		return;
+	u->off = task->se.exec_start + cpu_skew(task) - task->se.sum_exec_runtime;
+	read_counts(task, u);
 }
 
 /* Tells the loader who this thread is. Where the ring is full the next hit tries again. */

@@ -20,7 +20,7 @@
 #include "stacks.h"
 #include "svg.h"
 #include "text.h"
-#include "units.h"
+#include "figures.h"
 
 #define WIDTH        1200
 #define PAD          10
@@ -124,22 +124,22 @@ static void draw_frame(struct graph *g, const char *label, const char *kind, u32
 	unsigned columns =
 		width > 2 * TEXT_INSET ? (unsigned)((width - 2 * TEXT_INSET) / COLUMN) : 0;
 	u64 whole = g->stacks->frames[0].total;
-	char buf[UNITS_SIZE];
+	char buf[FIGURES_SIZE];
 
 	text_add_str(b, "<g data-v=\"");
 	text_add_u64(b, frame->total);
 	text_add_str(b, "\"><title>");
 	svg_add_text(b, label, MAX_NAME);
 	text_add_str(b, "\n");
-	text_add_str(b, units_value(buf, g->value, frame->total));
+	text_add_str(b, figures_value(buf, g->value, frame->total));
 	text_add_str(b, " (");
-	text_add_str(b, units_share(buf, frame->total, whole));
+	text_add_str(b, figures_share(buf, frame->total, whole));
 	text_add_str(b, ")");
 	if (frame->self && frame->self != frame->total) {
 		text_add_str(b, ", self ");
-		text_add_str(b, units_value(buf, g->value, frame->self));
+		text_add_str(b, figures_value(buf, g->value, frame->self));
 		text_add_str(b, " (");
-		text_add_str(b, units_share(buf, frame->self, whole));
+		text_add_str(b, figures_share(buf, frame->self, whole));
 		text_add_str(b, ")");
 	}
 	text_add_str(b, "</title><rect class=\"");
@@ -170,12 +170,12 @@ static void close_level(struct graph *g, u32 depth)
 {
 	const struct level *level = &g->levels[depth];
 	struct stacks_frame rest = {.total = level->narrow};
-	char label[UNITS_SIZE + 40], count[UNITS_SIZE];
+	char label[FIGURES_SIZE + 40], count[FIGURES_SIZE];
 
 	if (to_units(g, level->narrow) < MIN_WIDTH)
 		return;
 	snprintf(label, sizeof(label), "(%s frame%s too narrow to draw)",
-		 units_count(count, level->nnarrow), level->nnarrow == 1 ? "" : "s");
+		 figures_count(count, level->nnarrow), level->nnarrow == 1 ? "" : "s");
 	draw_frame(g, label, "o", depth + 1, level->filled, &rest);
 }
 
@@ -232,19 +232,19 @@ static u32 depth_to_draw(const struct graph *g)
 static void add_subtitle(struct text_buf *b, const struct graph *g, const struct profile *profile)
 {
 	u64 ns = profile->end_ns > profile->start_ns ? profile->end_ns - profile->start_ns : 0;
-	char buf[UNITS_SIZE];
+	char buf[FIGURES_SIZE];
 
 	text_add_safe(b, profile->target ? profile->target : "unknown target");
 	text_add_str(b, " · traced for ");
-	text_add_str(b, units_time(buf, ns));
+	text_add_str(b, figures_time(buf, ns));
 	text_add_str(b, " · ");
-	text_add_str(b, units_count(buf, profile->nthreads));
+	text_add_str(b, figures_count(buf, profile->nthreads));
 	text_add_str(b, profile->nthreads == 1 ? " thread · " : " threads · ");
 	text_add_str(b, export_value_name(g->value));
 	text_add_str(b, " in ");
 	text_add_str(b, export_value_unit(g->value));
 	text_add_str(b, ", ");
-	text_add_str(b, units_value(buf, g->value, g->stacks->frames[0].total));
+	text_add_str(b, figures_value(buf, g->value, g->stacks->frames[0].total));
 	text_add_str(b, " in all");
 }
 
@@ -277,7 +277,7 @@ static void draw_top(struct graph *g, const char *title, double height)
 static void draw_note(struct graph *g, double height)
 {
 	struct text_buf *b = &g->line;
-	char buf[UNITS_SIZE];
+	char buf[FIGURES_SIZE];
 
 	text_add_str(b, "</g>\n");
 	svg_add_number(b, "<text class=\"note\" x=\"", PAD);
@@ -288,10 +288,10 @@ static void draw_note(struct graph *g, double height)
 		text_add_str(b, export_value_name(g->value));
 		text_add_str(b, " of any span.");
 	} else if (g->nnarrow) {
-		text_add_str(b, units_count(buf, g->nnarrow));
+		text_add_str(b, figures_count(buf, g->nnarrow));
 		text_add_str(b, g->nnarrow == 1 ? " frame" : " frames");
 		text_add_str(b, " narrower than 0.1 px not drawn one by one: ");
-		text_add_str(b, units_share(buf, g->narrow, g->stacks->frames[0].total));
+		text_add_str(b, figures_share(buf, g->narrow, g->stacks->frames[0].total));
 		text_add_str(b, " of the width");
 	}
 	text_add_str(b, "</text>\n");

@@ -9,7 +9,7 @@
 #include "summary_print.h"
 #include "summary_tree.h"
 #include "text.h"
-#include "units.h"
+#include "figures.h"
 
 #define INDENT     2  /* columns a level */
 #define MAX_INDENT 16 /* levels; deeper ones say how deep they are */
@@ -19,7 +19,7 @@ struct column {
 	u32 metrics;  /* shown if all of these were measured … */
 	int optional; /* … and, with 1, if a node has something to show there */
 	int drop;     /* order in which columns give way on a narrow terminal; 0: never */
-	void (*cell)(char buf[UNITS_SIZE], const struct model_row *row);
+	void (*cell)(char buf[FIGURES_SIZE], const struct model_row *row);
 };
 
 struct table {
@@ -30,77 +30,77 @@ struct table {
 	unsigned *widths; /* one a column; 0: not shown */
 };
 
-static void cell_count(char buf[UNITS_SIZE], const struct model_row *row)
+static void cell_count(char buf[FIGURES_SIZE], const struct model_row *row)
 {
-	units_count(buf, row->count);
+	figures_count(buf, row->count);
 }
 
-static void cell_abandoned(char buf[UNITS_SIZE], const struct model_row *row)
+static void cell_abandoned(char buf[FIGURES_SIZE], const struct model_row *row)
 {
 	if (row->abandoned)
-		units_count(buf, row->abandoned);
+		figures_count(buf, row->abandoned);
 }
 
-static void cell_open(char buf[UNITS_SIZE], const struct model_row *row)
+static void cell_open(char buf[FIGURES_SIZE], const struct model_row *row)
 {
 	if (row->open)
-		units_count(buf, row->open);
+		figures_count(buf, row->open);
 }
 
 /* Says something for async spans only: thread spans are busy all the time that they exist. */
-static void cell_wall(char buf[UNITS_SIZE], const struct model_row *row)
+static void cell_wall(char buf[FIGURES_SIZE], const struct model_row *row)
 {
 	if (row->wall_ns != row->busy_ns)
-		units_time(buf, row->wall_ns);
+		figures_time(buf, row->wall_ns);
 }
 
-static void cell_busy(char buf[UNITS_SIZE], const struct model_row *row)
+static void cell_busy(char buf[FIGURES_SIZE], const struct model_row *row)
 {
-	units_time(buf, row->busy_ns);
+	figures_time(buf, row->busy_ns);
 }
 
-static void cell_self(char buf[UNITS_SIZE], const struct model_row *row)
+static void cell_self(char buf[FIGURES_SIZE], const struct model_row *row)
 {
-	units_time(buf, row->self_ns);
+	figures_time(buf, row->self_ns);
 }
 
-static void cell_cpu(char buf[UNITS_SIZE], const struct model_row *row)
+static void cell_cpu(char buf[FIGURES_SIZE], const struct model_row *row)
 {
-	units_time(buf, row->total.cpu_ns);
+	figures_time(buf, row->total.cpu_ns);
 }
 
-static void cell_alloc(char buf[UNITS_SIZE], const struct model_row *row)
+static void cell_alloc(char buf[FIGURES_SIZE], const struct model_row *row)
 {
-	units_bytes(buf, row->alloc_bytes);
+	figures_bytes(buf, row->alloc_bytes);
 }
 
-static void cell_inuse(char buf[UNITS_SIZE], const struct model_row *row)
+static void cell_inuse(char buf[FIGURES_SIZE], const struct model_row *row)
 {
-	units_bytes(buf, row->inuse_bytes);
+	figures_bytes(buf, row->inuse_bytes);
 }
 
-static void cell_mean(char buf[UNITS_SIZE], const struct model_row *row)
-{
-	if (row->count)
-		units_time(buf, row->mean_ns);
-}
-
-static void cell_p50(char buf[UNITS_SIZE], const struct model_row *row)
-{
-	if (row->count && row->durations)
-		units_time(buf, model_quantile(row, 0.5));
-}
-
-static void cell_p99(char buf[UNITS_SIZE], const struct model_row *row)
-{
-	if (row->count && row->durations)
-		units_time(buf, model_quantile(row, 0.99));
-}
-
-static void cell_max(char buf[UNITS_SIZE], const struct model_row *row)
+static void cell_mean(char buf[FIGURES_SIZE], const struct model_row *row)
 {
 	if (row->count)
-		units_time(buf, row->max_ns);
+		figures_time(buf, row->mean_ns);
+}
+
+static void cell_p50(char buf[FIGURES_SIZE], const struct model_row *row)
+{
+	if (row->count && row->durations)
+		figures_time(buf, model_quantile(row, 0.5));
+}
+
+static void cell_p99(char buf[FIGURES_SIZE], const struct model_row *row)
+{
+	if (row->count && row->durations)
+		figures_time(buf, model_quantile(row, 0.99));
+}
+
+static void cell_max(char buf[FIGURES_SIZE], const struct model_row *row)
+{
+	if (row->count)
+		figures_time(buf, row->max_ns);
 }
 
 static const struct column columns[] = {
@@ -129,13 +129,13 @@ static bool is_shown(const struct summary_tree *t, const struct summary_node *no
 
 /* Columns in front of the name, with the mark of a deep one in MARK. */
 static unsigned lead(const struct summary_tree *t, const struct summary_node *node,
-		     char mark[UNITS_SIZE])
+		     char mark[FIGURES_SIZE])
 {
 	u32 level = node->depth - (t->nprocesses > 1 ? 1 : 2);
 
 	mark[0] = '\0';
 	if (level > MAX_INDENT) {
-		snprintf(mark, UNITS_SIZE, "[%u] ", level);
+		snprintf(mark, FIGURES_SIZE, "[%u] ", level);
 		level = MAX_INDENT;
 	}
 	return level * INDENT;
@@ -152,7 +152,7 @@ static unsigned table_width(const struct table *t)
 
 static void measure(struct table *t, u32 metrics)
 {
-	char buf[UNITS_SIZE];
+	char buf[FIGURES_SIZE];
 
 	for (size_t c = 0; c < NCOLUMNS; c++) {
 		unsigned widest = 0;
@@ -215,7 +215,7 @@ static void fit(struct table *t)
 
 static void print_node(const struct table *t, const struct summary_node *node)
 {
-	char buf[UNITS_SIZE];
+	char buf[FIGURES_SIZE];
 	unsigned indent = lead(t->tree, node, buf);
 	unsigned room;
 
@@ -279,7 +279,7 @@ static int print_spans(struct exporter *e, const struct profile *profile)
 
 static void print_losses(struct exporter *e, const struct profile *profile)
 {
-	char buf[UNITS_SIZE];
+	char buf[FIGURES_SIZE];
 	bool any = false;
 
 	putc_unlocked('\n', e->out);
@@ -295,7 +295,7 @@ static void print_losses(struct exporter *e, const struct profile *profile)
 			putc_unlocked('\n', e->out);
 		}
 		any = true;
-		fprintf(e->out, "  %s %s: ", loss->name, units_count(buf, loss->count));
+		fprintf(e->out, "  %s %s: ", loss->name, figures_count(buf, loss->count));
 		summary_put_safe(e->out, loss->text ? loss->text : "");
 		putc_unlocked('\n', e->out);
 	}
@@ -319,13 +319,13 @@ static void print_losses(struct exporter *e, const struct profile *profile)
 static void print_header(struct exporter *e, const struct profile *profile)
 {
 	u64 ns = profile->end_ns > profile->start_ns ? profile->end_ns - profile->start_ns : 0;
-	char buf[UNITS_SIZE];
+	char buf[FIGURES_SIZE];
 
 	summary_put_style(&e->options, e->out, SUMMARY_BOLD);
 	summary_put_safe(e->out, profile->target ? profile->target : "unknown target");
 	summary_put_style(&e->options, e->out, SUMMARY_PLAIN);
-	fprintf(e->out, ": traced for %s, ", units_time(buf, ns));
-	fprintf(e->out, "%s thread%s\n\n", units_count(buf, profile->nthreads),
+	fprintf(e->out, ": traced for %s, ", figures_time(buf, ns));
+	fprintf(e->out, "%s thread%s\n\n", figures_count(buf, profile->nthreads),
 		profile->nthreads == 1 ? "" : "s");
 }
 

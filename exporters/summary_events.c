@@ -8,7 +8,7 @@
 #include "pairmap.h"
 #include "strtab.h"
 #include "text.h"
-#include "units.h"
+#include "figures.h"
 
 /* An event added up over the threads of its process. */
 struct event_sum {
@@ -79,17 +79,17 @@ static unsigned larger(unsigned a, unsigned b)
 static struct widths measure(const struct events *events, unsigned limit)
 {
 	struct widths w = {.name = 5, .count = 5};
-	char buf[UNITS_SIZE];
+	char buf[FIGURES_SIZE];
 	unsigned others;
 
 	for (u32 i = 0; i < events->n; i++) {
 		const struct event_sum *item = &events->items[i];
 
 		w.name = larger(w.name, text_columns(strtab_get(events->names, item->name)));
-		w.count = larger(w.count, text_columns(units_count(buf, item->count)));
+		w.count = larger(w.count, text_columns(figures_count(buf, item->count)));
 		if (item->has_sum)
 			w.sum = larger(larger(w.sum, 3),
-				       text_columns(units_signed(buf, item->sum)));
+				       text_columns(figures_signed(buf, item->sum)));
 	}
 	others = SUMMARY_GAP + w.count + (w.sum ? SUMMARY_GAP + w.sum : 0);
 	if (limit && w.name + others > limit)
@@ -131,11 +131,11 @@ int summary_print_events(struct exporter *e, const struct profile *profile)
 	putc_unlocked('\n', e->out);
 	for (u32 i = 0; i < events.n; i++) {
 		const struct event_sum *item = &events.items[i];
-		char count[UNITS_SIZE], sum[UNITS_SIZE] = "", process[16] = "";
+		char count[FIGURES_SIZE], sum[FIGURES_SIZE] = "", process[16] = "";
 
-		units_count(count, item->count);
+		figures_count(count, item->count);
 		if (item->has_sum)
-			units_signed(sum, item->sum);
+			figures_signed(sum, item->sum);
 		if (!events.one_process)
 			snprintf(process, sizeof(process), "%u", item->row->thread->pid);
 		put_line(e->out, &w, strtab_get(events.names, item->name), count, sum, process);

@@ -63,14 +63,13 @@ $(OUTPUT)/programs/%: tests/programs/%.cc usdt/spantrace.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -O2 -g -Wall -Wextra -Werror -Iusdt $< -lpthread -o $@
 
-bench: all
-	$(Q)$(MAKE) --no-print-directory $(patsubst tests/bench/%.c,$(OUTPUT)/bench/%,$(wildcard tests/bench/*.c))
-	$(Q)tests/bench/bench.sh $(OUTPUT)
+bench: $(OUTPUT)/spantrace $(patsubst tests/bench/%.c,$(OUTPUT)/bench/%,$(wildcard tests/bench/*.c))
+	$(Q)tests/bench/bench.py $(BENCHFLAGS) $(OUTPUT)
 
-$(OUTPUT)/bench/%: tests/bench/%.c usdt/spantrace.h
+$(OUTPUT)/bench/%: tests/bench/%.c usdt/spantrace.h $(LIB_OBJ)
 	$(call msg,BENCH,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -Iusdt $< -lpthread -lbpf -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -Iusdt $< $(if $(shell grep -l '"\.\./\.\./' $<),$(LIB_OBJ) $(LIBS)) -lpthread -o $@
 
 format:
 	$(Q)clang-format -i $(FORMATTED)

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* A small server at work, and its own clients: the program to read first. Nothing in it but the
- * SPAN_ lines is there for the tracer.
+/* A small server at work, with its own clients: the example to read first. Only the SPAN_ lines are
+ * there for a tracer.
  *
- *	server:request                   one for each connection, labels: route, bytes
- *	  server:parse                   the head of the request
- *	  server:lookup                  /item and /search: the records asked for
- *	    server:wait                  asleep, while a slow disk would read
+ *	server:request                   one for each connection; label: route
+ *	  server:parse
+ *	  server:lookup                  /item and /search
  *	    (event) server:cache_hit     value: bytes that need not be read
- *	    (event) server:cache_miss    value: bytes read
- *	  server:wait                    /report: blocked until the client has sent the text
- *	  server:render                  records to text
- *	  server:compress
+ *	    (event) server:cache_miss    value: bytes to read
+ *	    server:wait                  after a miss: asleep, as if a slow disk read
+ *	  server:wait                    /report: blocked until the client has sent its text
+ *	  server:render                  /item and /search
+ *	  server:compress                /search
  *	  (event) server:response        labels: route, status
- *	  server:job                     async. A worker makes it for a /report and answers at once;
- *	    server:index                 the indexer works on it, then
+ *	  server:job                     async; label: report. A /report is answered at once, by the
+ *	    server:index                 worker that makes the job; then the indexer works on it, then
  *	    server:compress              the packer, and the mailer closes it
  *
- * It listens on an abstract unix socket, so there is no file to clean up and no port to choose.
- * What a request asks for follows from its number, so --requests N is always the same work. At the
- * end it prints the truth lines of example.h, and `route NAME COUNT` for each route.
+ * It listens on an abstract unix socket: no file to clean up, no port to choose. What a request asks
+ * for follows from its number, so --requests N gives each route the same share in every run. At the
+ * end it prints the truth lines that example.h describes, and `route NAME COUNT` for each route.
  */
 #define _GNU_SOURCE 1 /* pthread_setname_np */
 #include <pthread.h>
@@ -28,17 +28,16 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "catalogue.h"
 #include "example.h"
 #include "spantrace.h"
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
 
 static long seconds = 10, requests, workers = 2, wait_first;
 
 static const struct example_option options[] = {
 	{"--seconds", &seconds, "seconds to run; 0: until Ctrl-C"},
 	{"--requests", &requests, "requests to serve, however long it takes; 0: see --seconds"},
-	{"--workers", &workers, "threads that serve, at least 1, and clients"},
+	{"--workers", &workers, "threads that serve, and as many clients; at least 1"},
 	{"--wait", &wait_first, "1: wait for a line of input first"},
 };
 
@@ -48,16 +47,95 @@ static struct {
 	const char *name;
 	int status;
 	atomic_long served;
-} routes[ROUTES] = {{"/item", 200, 0}, {"/search", 200, 0}, {"/report", 202, 0}, {"/?", 404, 0}};
+} routes[ROUTES] = {{"item", 200, 0}, {"search", 200, 0}, {"report", 202, 0}, {"unknown", 404, 0}};
 
-/* ---- The data: made up, the same in each run ---- */
+/* All that is sent has a known size: a head, for a report its text, and the answer up to the end. */
+#define HEAD_SIZE   64
+#define REPORT_SIZE 4000
 
-#define RECORDS 4096
+static struct sockaddr_un address = {.sun_family = AF_UNIX};
+static socklen_t address_size;
+static int listener;
+static atomic_int stopping;
 
-static struct record {
-	unsigned number, score;
-	char title[24];
-} records[RECORDS];
+__attribute__((noreturn)) static void fail(int err, const char *what)
+{
+	fprintf(stderr, "server: %s: %s\n", what, strerror(err));
+	exit(1);
+}
+
+static pthread_t start(const char *name, void *(*run)(void *), void *arg)
+{
+	pthread_t thread;
+	int err = pthread_create(&thread, NULL, run, arg);
+
+	if (err)
+		fail(err, "cannot start a thread");
+	pthread_setname_np(thread, name);
+	return thread;
+}
+
+/* ---- Jobs: what goes on after the answer, from thread to thread ---- */
+
+struct job {
+	struct text text;
+	unsigned words[256];
+};
+
+static void work_index(struct job *job)
+{
+	SPAN_SCOPE(server, index);
+
+	for (size_t i = 0; i + 8 <= job->text.size; i++)
+		job->words[catalogue_hash(job->text.bytes + i, 8, 0) % 256]++;
+}
+
+static void work_pack(struct job *job)
+{
+	SPAN_SCOPE(server, compress);
+
+	catalogue_compress(&job->text);
+}
+
+#define STAGES 3
+
+/* A stage takes jobs from its pipe, does one thing to each and hands it to the next. */
+static struct stage {
+	const char *name;
+	void (*work)(struct job *job); /* NULL: the last stage */
+	int pipe[2];
+	pthread_t thread;
+} stages[STAGES] = {{.name = "indexer", .work = work_index},
+		    {.name = "packer", .work = work_pack},
+		    {.name = "mailer"}};
+
+static void stage_put(struct stage *stage, struct job *job)
+{
+	if (write(stage->pipe[1], &job, sizeof(job)) != sizeof(job))
+		fail(errno, stage->name);
+}
+
+static void *run_stage(void *arg)
+{
+	struct stage *stage = (struct stage *)arg;
+	struct job *job;
+
+	while (read(stage->pipe[0], &job, sizeof(job)) == sizeof(job)) {
+		if (stage->work) {
+			/* The address will do as the id: it is unique until the job is closed. */
+			SPAN_ENTER_ID(server, job, job);
+			stage->work(job);
+			SPAN_EXIT_ID(server, job, job);
+			stage_put(stage + 1, job);
+		} else {
+			SPAN_CLOSE(server, job, job);
+			free(job);
+		}
+	}
+	return NULL;
+}
+
+/* ---- Requests ---- */
 
 #define CACHE_SLOTS 24
 
@@ -65,61 +143,29 @@ static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct record *cache[CACHE_SLOTS];
 static atomic_long hits, hit_bytes, misses, miss_bytes;
 
-struct text {
-	size_t size;
-	char bytes[16384];
-};
-
-static unsigned hash(const char *bytes, size_t size, unsigned seed)
+static enum route find_route(const char *head)
 {
-	unsigned h = 2166136261U ^ seed;
-
-	for (size_t i = 0; i < size; i++)
-		h = (h ^ (unsigned char)bytes[i]) * 16777619U;
-	return h;
-}
-
-static void make_records(void)
-{
-	static const char *const things[] = {"lamp", "table", "kettle", "clock", "mirror"};
-
-	for (unsigned i = 0; i < RECORDS; i++) {
-		records[i].number = i;
-		snprintf(records[i].title, sizeof(records[i].title), "%s %u",
-			 things[i % ARRAY_SIZE(things)], i);
+	for (int i = ITEM; i < UNKNOWN; i++) {
+		if (strncmp(head, routes[i].name, strlen(routes[i].name)) == 0)
+			return (enum route)i;
 	}
+	return UNKNOWN;
 }
 
-/* ---- What a request needs done ---- */
-
-static void parse(const char *head, enum route *route, unsigned *number)
+static enum route parse(const char *head, unsigned *number)
 {
 	SPAN_SCOPE(server, parse);
 
-	*number = 0;
-	for (*route = 0; *route < UNKNOWN; (*route)++) {
-		size_t length = strlen(routes[*route].name);
-
-		if (strncmp(head, routes[*route].name, length) == 0 && head[length] == '/') {
-			*number = (unsigned)strtoul(head + length + 1, NULL, 10);
-			return;
-		}
-	}
+	*number = (unsigned)strtoul(head + strcspn(head, "/") + 1, NULL, 10);
+	return find_route(head);
 }
 
-static void read_from_disk(void)
-{
-	SPAN_SCOPE(server, wait);
-
-	example_sleep(1000);
-}
-
-/* One record, from the cache where it is there. */
+/* The record of that number and those beside it; whether they must be read is up to the cache. */
 static size_t lookup_item(unsigned number, struct record *found)
 {
-	const struct record *record = &records[number % RECORDS];
+	const struct record *record = &catalogue[number % CATALOGUE_RECORDS];
 	const struct record **slot = &cache[number % CACHE_SLOTS];
-	long bytes = (long)strlen(record->title);
+	long bytes = CATALOGUE_PAGE * sizeof(*found);
 	int is_hit;
 
 	SPAN_SCOPE(server, lookup);
@@ -135,157 +181,224 @@ static size_t lookup_item(unsigned number, struct record *found)
 		SPAN_EVENT_VALUE(server, cache_miss, bytes);
 		misses++;
 		miss_bytes += bytes;
-		read_from_disk();
+		SPAN_SCOPE(server, wait);
+		example_sleep(1000);
 	}
-	*found = *record;
-	return 1;
+	for (unsigned i = 0; i < CATALOGUE_PAGE; i++)
+		found[i] = catalogue[(number + i) % CATALOGUE_RECORDS];
+	return CATALOGUE_PAGE;
 }
 
-static int by_score(const void *a, const void *b)
+static size_t lookup_best(unsigned query, struct record *found)
 {
-	const struct record *left = (const struct record *)a, *right = (const struct record *)b;
-
-	return (left->score < right->score) - (left->score > right->score);
-}
-
-/* Every record gets a score, and half of them are sorted by it: the best go to FOUND. */
-static size_t lookup_best(unsigned query, struct record *found, size_t max)
-{
-	struct record matches[RECORDS];
-	size_t count = 0;
-
 	SPAN_SCOPE(server, lookup);
-	for (size_t i = 0; i < RECORDS; i++) {
-		matches[count] = records[i];
-		matches[count].score = hash(records[i].title, strlen(records[i].title), query);
-		count += matches[count].score % 2;
-	}
-	qsort(matches, count, sizeof(*matches), by_score);
-	if (count > max)
-		count = max;
-	memcpy(found, matches, count * sizeof(*found));
-	return count;
+
+	return catalogue_search(query, found);
 }
 
 static void render(const struct record *found, size_t count, struct text *page)
 {
 	SPAN_SCOPE(server, render);
 
-	page->size = 0;
-	for (size_t i = 0; i < count; i++)
-		page->size += (size_t)snprintf(
-			page->bytes + page->size, sizeof(page->bytes) - page->size,
-			"<tr><td>%u</td><td>%s</td><td>%.3f</td></tr>\n", found[i].number,
-			found[i].title, found[i].score / 4294967296.0);
+	catalogue_print(found, count, page);
 }
 
-/* In place: four bytes or more that were there before become a length, marked by the top bit, and
- * how far back they are. */
-static void compress(struct text *text)
+static void compress(struct text *page)
 {
-	size_t last[1024] = {0}, used = 0;
-	struct text out;
-
 	SPAN_SCOPE(server, compress);
-	for (size_t at = 0; at < text->size;) {
-		size_t rest = text->size - at, length = 0, back;
-		size_t *seen = &last[hash(text->bytes + at, rest < 4 ? rest : 4, 0) % 1024];
 
-		back = at - *seen;
-		while (back && length < rest && length < 127 &&
-		       text->bytes[at + length] == text->bytes[*seen + length])
-			length++;
-		*seen = at;
-		if (length < 4) {
-			out.bytes[used++] = text->bytes[at++];
-			continue;
-		}
-		out.bytes[used++] = (char)(0x80 | length);
-		out.bytes[used++] = (char)(back >> 8);
-		out.bytes[used++] = (char)back;
-		at += length;
+	catalogue_compress(page);
+}
+
+static void take_report(int fd, unsigned number)
+{
+	struct job *job = (struct job *)calloc(1, sizeof(*job));
+	ssize_t size;
+
+	if (!job)
+		fail(ENOMEM, "no memory for a job");
+	{
+		SPAN_SCOPE(server, wait);
+		size = recv(fd, job->text.bytes, REPORT_SIZE, MSG_WAITALL);
 	}
-	memcpy(text->bytes, out.bytes, used);
-	text->size = used;
+	job->text.size = size > 0 ? (size_t)size : 0;
+	SPAN_NEW_ARGS(server, job, job, report, number);
+	stage_put(&stages[0], job);
 }
 
-/* ---- Jobs: what goes on after the answer, from thread to thread ---- */
-
-struct job {
-	struct job *next;
-	struct text text;
-	unsigned words[256];
-};
-
-/* A thread that does one thing to each job and hands it on. Last in, first out will do here. */
-static struct stage {
-	const char *name;
-	void (*work)(struct job *job);
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	struct job *jobs;
-	int closed;
-} stages[3];
-
-/* JOB NULL: no more will come. */
-static void stage_put(struct stage *stage, struct job *job)
+static void serve(int fd, const char *head)
 {
-	pthread_mutex_lock(&stage->lock);
-	if (job) {
-		job->next = stage->jobs;
-		stage->jobs = job;
-	} else {
-		stage->closed = 1;
+	struct record found[CATALOGUE_PAGE];
+	struct text page = {0};
+	enum route route;
+	unsigned number;
+	char status[4];
+
+	/* What a label is set to is worked out only while a tracer looks. */
+	SPAN_SCOPE_ARGS(server, request, route, routes[find_route(head)].name);
+	route = parse(head, &number);
+	if (route == ITEM) {
+		render(found, lookup_item(number, found), &page);
+	} else if (route == SEARCH) {
+		render(found, lookup_best(number, found), &page);
+		compress(&page);
+	} else if (route == REPORT) {
+		take_report(fd, number);
 	}
-	pthread_cond_signal(&stage->wake);
-	pthread_mutex_unlock(&stage->lock);
+	snprintf(status, sizeof(status), "%d", routes[route].status);
+	send(fd, status, 3, MSG_NOSIGNAL | MSG_MORE);
+	send(fd, page.bytes, page.size, MSG_NOSIGNAL);
+	routes[route].served++;
+	SPAN_EVENT_ARGS(server, response, route, routes[route].name, status, routes[route].status);
 }
 
-static struct job *stage_take(struct stage *stage)
+static void *run_worker(void *unused)
 {
-	struct job *job;
+	char head[HEAD_SIZE];
+	int fd;
 
-	pthread_mutex_lock(&stage->lock);
-	while (!stage->jobs && !stage->closed)
-		pthread_cond_wait(&stage->wake, &stage->lock);
-	job = stage->jobs;
-	if (job)
-		stage->jobs = job->next;
-	pthread_mutex_unlock(&stage->lock);
-	return job;
-}
-
-static void work_index(struct job *job)
-{
-	SPAN_SCOPE(server, index);
-
-	for (size_t i = 0; i + 8 <= job->text.size; i++)
-		job->words[hash(job->text.bytes + i, 8, 0) % ARRAY_SIZE(job->words)]++;
-}
-
-static void work_pack(struct job *job)
-{
-	compress(&job->text);
-}
-
-static void *run_stage(void *arg)
-{
-	struct stage *stage = (struct stage *)arg, *next = stage + 1;
-	struct job *job;
-
-	pthread_setname_np(pthread_self(), stage->name);
-	while ((job = stage_take(stage))) {
-		if (stage->work) {
-			SPAN_ENTER_ID(server, job, job);
-			stage->work(job);
-			SPAN_EXIT_ID(server, job, job);
-			stage_put(next, job);
-		} else {
-			SPAN_CLOSE(server, job, job);
-			free(job);
-		}
+	while ((fd = accept(listener, NULL, NULL)) >= 0) {
+		if (recv(fd, head, sizeof(head), MSG_WAITALL) == sizeof(head))
+			serve(fd, head);
+		close(fd);
 	}
-	return NULL;
+	return unused;
 }
 
+/* ---- Clients ---- */
+
+static long long deadline;
+static atomic_long asked, failed;
+
+/* 0, or -1 when the answer is not the one expected. */
+static int ask(enum route route, long number)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), status = 0;
+	char head[HEAD_SIZE] = {0}, answer[4096];
+	ssize_t size;
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, address_size) != 0)
+		fail(errno, "cannot connect");
+	snprintf(head, sizeof(head), "%s/%ld", routes[route].name, number);
+	send(fd, head, sizeof(head), MSG_NOSIGNAL);
+	if (route == REPORT) {
+		example_sleep(2000);
+		memset(answer, 'a' + (int)(number % 26), REPORT_SIZE);
+		send(fd, answer, REPORT_SIZE, MSG_NOSIGNAL);
+	}
+	size = recv(fd, answer, 3, MSG_WAITALL);
+	if (size == 3) {
+		answer[3] = '\0';
+		status = atoi(answer);
+	}
+	while (size > 0)
+		size = recv(fd, answer, sizeof(answer), 0);
+	close(fd);
+	return status == routes[route].status ? 0 : -1;
+}
+
+/* Nine in ten are asked for what is there, and six of them for one of a few items. */
+static void *run_client(void *unused)
+{
+	static const enum route mix[10] = {ITEM,   SEARCH, ITEM, REPORT, ITEM,
+					   SEARCH, ITEM,   ITEM, SEARCH, UNKNOWN};
+	long n;
+
+	while (!stopping && (requests || !deadline || example_now() < deadline)) {
+		n = asked++;
+		if (requests && n >= requests)
+			break;
+		if (ask(mix[n % 10], n * n % 41) != 0)
+			failed++;
+		example_sleep(200);
+	}
+	return unused;
+}
+
+/* ---- All of it ---- */
+
+static void print_truth(void)
+{
+	long item = routes[ITEM].served, search = routes[SEARCH].served;
+	long report = routes[REPORT].served, unknown = routes[UNKNOWN].served;
+
+	for (int i = 0; i < ROUTES; i++)
+		printf("route %s %ld\n", routes[i].name, (long)routes[i].served);
+	printf("truth server:request %ld\n", item + search + report + unknown);
+	printf("truth server:request;server:parse %ld\n", item + search + report + unknown);
+	printf("truth server:request;server:lookup %ld\n", item + search);
+	printf("truth server:request;server:lookup;server:wait %ld\n", (long)misses);
+	printf("truth server:request;server:wait %ld\n", report);
+	printf("truth server:request;server:render %ld\n", item + search);
+	printf("truth server:request;server:compress %ld\n", search);
+	printf("truth server:request;server:job %ld\n", report);
+	printf("truth server:request;server:job;server:index %ld\n", report);
+	printf("truth server:request;server:job;server:compress %ld\n", report);
+	printf("event server:request;server:response %ld 0\n", item + search + report + unknown);
+	printf("event server:request;server:lookup;server:cache_hit %ld %ld\n", (long)hits,
+	       (long)hit_bytes);
+	printf("event server:request;server:lookup;server:cache_miss %ld %ld\n", (long)misses,
+	       (long)miss_bytes);
+}
+
+static void stop(int signal)
+{
+	(void)signal;
+	stopping = 1;
+}
+
+static void listen_here(void)
+{
+	int size = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
+			    "spantrace-example-%ld", (long)getpid());
+
+	address_size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)size);
+	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (listener < 0 || bind(listener, (struct sockaddr *)&address, address_size) != 0 ||
+	    listen(listener, SOMAXCONN) != 0)
+		fail(errno, "cannot listen");
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t *threads;
+
+	example_options(argc, argv, options, sizeof(options) / sizeof(*options));
+	if (!workers)
+		example_usage(argv[0], options, sizeof(options) / sizeof(*options));
+	threads = (pthread_t *)calloc((size_t)workers, 2 * sizeof(*threads));
+	if (!threads)
+		fail(ENOMEM, "no memory for the threads");
+	catalogue_init();
+	listen_here();
+	signal(SIGINT, stop);
+	signal(SIGTERM, stop);
+	example_wait(wait_first);
+	deadline = seconds ? example_now() + seconds * 1000000000LL : 0;
+
+	for (int i = 0; i < STAGES; i++) {
+		if (pipe(stages[i].pipe) != 0)
+			fail(errno, "cannot make a pipe");
+		stages[i].thread = start(stages[i].name, run_stage, &stages[i]);
+	}
+	for (long i = 0; i < workers; i++) {
+		threads[i] = start("worker", run_worker, NULL);
+		threads[workers + i] = start("client", run_client, NULL);
+	}
+
+	/* First the clients end, then what serves them, then what the jobs go through. */
+	for (long i = 0; i < workers; i++)
+		pthread_join(threads[workers + i], NULL);
+	shutdown(listener, SHUT_RDWR);
+	for (long i = 0; i < workers; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < STAGES; i++) {
+		close(stages[i].pipe[1]);
+		pthread_join(stages[i].thread, NULL);
+	}
+	print_truth();
+	if (failed)
+		fprintf(stderr, "server: %ld requests had the wrong answer\n", (long)failed);
+	free(threads);
+	return failed ? 1 : 0;
+}

@@ -172,10 +172,17 @@ static void add_lockdown(struct report *r, const struct features *f)
 	}
 }
 
+/* Above 2, kernels of some distributions (Debian, Ubuntu) open perf events only with CAP_SYS_ADMIN. */
+static bool perf_events_closed(const struct features *f)
+{
+	return f->perf_event_paranoid > 2 && !f->mmap_events && features_has_cap(f, CAP_PERFMON) &&
+	       !features_has_cap(f, CAP_SYS_ADMIN);
+}
+
 /* Limits that people know from elsewhere and ask about. */
 static void add_limits(struct report *r, const struct features *f)
 {
-	if (features_perf_closed(f))
+	if (perf_events_closed(f))
 		add(r, "perf_event_paranoid", DOCTOR_WARNING,
 		    "%d: closes perf events to all without CAP_SYS_ADMIN; set it to 2, or run spantrace with sudo",
 		    f->perf_event_paranoid);
@@ -183,13 +190,13 @@ static void add_limits(struct report *r, const struct features *f)
 		add(r, "perf_event_paranoid", DOCTOR_OK, "no such setting here");
 	else
 		add(r, "perf_event_paranoid", DOCTOR_OK,
-		    "%d: bounds users without CAP_PERFMON, whom uprobes are closed to anyway",
+		    "%d: bounds users without CAP_PERFMON, who cannot trace anyway",
 		    f->perf_event_paranoid);
 	if (f->unprivileged_bpf_disabled == FEATURES_UNKNOWN)
 		add(r, "unprivileged_bpf_disabled", DOCTOR_OK, "no such setting here");
 	else
 		add(r, "unprivileged_bpf_disabled", DOCTOR_OK,
-		    "%d: bounds users without CAP_BPF, whom uprobes are closed to anyway",
+		    "%d: bounds users without CAP_BPF, who cannot trace anyway",
 		    f->unprivileged_bpf_disabled);
 	if (f->bpf_error)
 		return;
@@ -237,10 +244,8 @@ static void add_uprobe_perf(struct report *r, const struct features *f)
 		    f->uprobe_multi ? "perf-event uprobes are there too; not needed"
 				    : "perf-event uprobes with semaphores");
 	else if (f->perf_error == -EACCES || f->perf_error == -EPERM)
-		add(r, "uprobe_perf", DOCTOR_WARNING, "%s",
-		    features_perf_closed(f)
-			    ? "perf-event uprobes are there, but closed to this process by perf_event_paranoid"
-			    : "perf-event uprobes are there, but not for this process: it needs CAP_PERFMON, and no security module in the way");
+		add(r, "uprobe_perf", DOCTOR_WARNING,
+		    "perf-event uprobes are there, but not for this process: they need CAP_SYS_ADMIN (older kernels: CAP_PERFMON) and no security module in the way");
 	else
 		add(r, "uprobe_perf",
 		    f->uprobe_multi || f->bpf_error ? DOCTOR_WARNING : DOCTOR_MISSING,

@@ -43,7 +43,7 @@ struct features {
 	char release[65]; /* uname -r */
 	char machine[65]; /* uname -m */
 	enum features_lockdown lockdown;
-	int perf_event_paranoid;       /* or FEATURES_UNKNOWN; see features_perf_closed() */
+	int perf_event_paranoid;       /* or FEATURES_UNKNOWN */
 	int unprivileged_bpf_disabled; /* or FEATURES_UNKNOWN */
 
 	/* What every trace needs. */
@@ -59,7 +59,8 @@ struct features {
 
 	/* One of these two. */
 	bool uprobe_multi;
-	bool uprobe_perf; /* `uprobe` PMU with ref_ctr_offset, and it lets us in */
+	bool uprobe_perf; /* `uprobe` PMU with ref_ctr_offset, and it lets us in: since 6.16 and in
+			   * updated older kernels CAP_SYS_ADMIN only, before that CAP_PERFMON too */
 	int perf_error;   /* why uprobe_perf is false: -errno; 0 when it is true */
 
 	/* What makes it better. */
@@ -81,9 +82,6 @@ int features_require(const struct features *f, char *why, size_t len);
 /* The part of it about capabilities. */
 int features_require_caps(const struct features *f, char *why, size_t len);
 
-/* Whether perf_event_paranoid shuts this process out: above 2, kernels of some distributions (Debian,
- * Ubuntu) open perf events for CAP_SYS_ADMIN only, CAP_PERFMON or not. */
-bool features_perf_closed(const struct features *f);
 enum features_method features_method(const struct features *f);
 /* Whether capability CAP (a CAP_* number) is effective. */
 bool features_has_cap(const struct features *f, unsigned cap);

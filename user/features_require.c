@@ -13,12 +13,6 @@ bool features_has_cap(const struct features *f, unsigned cap)
 	return cap < 64 && (f->caps >> cap & 1);
 }
 
-bool features_perf_closed(const struct features *f)
-{
-	return f->perf_event_paranoid > 2 && f->perf_error == -EACCES &&
-	       !features_has_cap(f, CAP_SYS_ADMIN);
-}
-
 enum features_method features_method(const struct features *f)
 {
 	if (f->uprobe_multi)
@@ -106,11 +100,11 @@ static int require_method(const struct features *f, char *why, size_t len)
 {
 	if (features_method(f) != FEATURES_NO_METHOD)
 		return 0;
-	if (features_perf_closed(f))
+	if ((f->perf_error == -EACCES || f->perf_error == -EPERM) &&
+	    !features_has_cap(f, CAP_SYS_ADMIN))
 		return refuse(
 			-EPERM, why, len,
-			"perf-event uprobes are closed by kernel.perf_event_paranoid=%d, and there is no uprobe_multi (Linux 6.6): run it with sudo, or set kernel.perf_event_paranoid=2",
-			f->perf_event_paranoid);
+			"perf-event uprobes need CAP_SYS_ADMIN, and uprobe_multi, which does not, is not in this kernel (Linux 6.6): run it with sudo");
 	if (f->perf_error == -EACCES || f->perf_error == -EPERM)
 		return refuse(
 			-EPERM, why, len,

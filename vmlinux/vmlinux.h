@@ -95,9 +95,21 @@ struct signal_struct {
 	atomic_t live;
 };
 
+/* A CPU's run queue: its clock, and the part of it that ran tasks (no interrupts, nothing stolen by a
+ * hypervisor). */
+struct rq {
+	u64 clock;
+	u64 clock_task;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
 struct sched_entity {
 	u64 exec_start;
 	u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
 };
 
 struct sched_info {

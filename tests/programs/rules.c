@@ -271,6 +271,21 @@ static void mode_cpu(void)
 	}
 }
 
+/* Spans of 1 to N ms, as long as they say. */
+static void mode_sleeps(void)
+{
+	for (int i = 1; i <= times; i++) {
+		unsigned long wall;
+
+		SPAN_ENTER(rules, sleep);
+		wall = now_ns(CLOCK_MONOTONIC);
+		sleep_ms(i);
+		wall = now_ns(CLOCK_MONOTONIC) - wall;
+		SPAN_EXIT(rules, sleep);
+		printf("span %lu\n", wall);
+	}
+}
+
 /* --- order ---------------------------------------------------------------------------------------------- */
 
 /* Async spans overlap on one thread without harm, and a thread span around them ends first. */
@@ -382,6 +397,8 @@ int main(int argc, char **argv)
 		mode_endless();
 	else if (!strcmp(mode, "cpu"))
 		mode_cpu();
+	else if (!strcmp(mode, "sleeps"))
+		mode_sleeps();
 	else if (!strcmp(mode, "overlap"))
 		mode_overlap();
 	else if (!strcmp(mode, "parents"))

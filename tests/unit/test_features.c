@@ -1,72 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts about the kernel: what is read from text, what follows from given facts, and what the
- * doctor makes of them. The real kernel's answers are for tests/live/test_doctor.sh. */
+/* Facts about the kernel: what is read from text, and what follows from given facts. The real kernel's
+ * answers are for tests/live/test_doctor.sh. */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/capability.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "../../user/doctor.h"
-#include "../../user/features.h"
+#include "facts.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define CAP(n)       (1ull << (n))
-
-/* Root on a kernel where all is well. */
-static struct features good(void)
-{
-	return (struct features){
-		.root = true,
-		.caps = UINT64_MAX,
-		.pid_ns_initial = true,
-		.user_ns_initial = true,
-		.memlock_limit = 8 << 20,
-		.release = "6.18.0-test",
-		.machine = "x86_64",
-		.lockdown = FEATURES_LOCKDOWN_NONE,
-		.perf_event_paranoid = 2,
-		.unprivileged_bpf_disabled = FEATURES_UNKNOWN,
-		.kernel_btf = true,
-		.ringbuf = true,
-		.task_storage = true,
-		.bpf_loop = true,
-		.attach_cookie = true,
-		.read_kernel = true,
-		.tp_btf = true,
-		.iter_task = true,
-		.uprobe_multi = true,
-		.uprobe_perf = true,
-		.uprobe_multi_pid_exact = true,
-		.sched_info = true,
-		.map_files = true,
-		.mmap_events = true,
-	};
-}
-
-/* The same kernel as a user without privileges sees it. */
-static struct features nobody(void)
-{
-	struct features f = good();
-
-	f.root = false;
-	f.caps = 0;
-	f.bpf_error = -EPERM;
-	f.ringbuf = f.task_storage = f.bpf_loop = f.attach_cookie = f.read_kernel = false;
-	f.tp_btf = f.iter_task = f.uprobe_multi = f.uprobe_multi_pid_exact = false;
-	f.uprobe_perf = f.map_files = f.mmap_events = false;
-	f.perf_error = -EACCES;
-	return f;
-}
+#define WHY_SIZE 320
 
 static void test_parse_caps(void **state)
 {
@@ -138,7 +85,7 @@ static void test_has_cap(void **state)
 
 static void test_method(void **state)
 {
-	struct features f = good();
+	struct features f = facts_good();
 
 	(void)state;
 	assert_int_equal(features_method(&f), FEATURES_UPROBE_MULTI);
@@ -153,7 +100,7 @@ static void test_method(void **state)
 /* Asserts that F is refused with ERR and a sentence that holds each of two words. */
 static void refused(const struct features *f, int err, const char *thing, const char *fix)
 {
-	char why[DOCTOR_TEXT_SIZE] = "";
+	char why[WHY_SIZE] = "";
 
 	assert_int_equal(features_require(f, why, sizeof(why)), err);
 	if (!strstr(why, thing) || !strstr(why, fix))
@@ -164,7 +111,7 @@ static void refused(const struct features *f, int err, const char *thing, const 
 
 static void test_require_caps(void **state)
 {
-	struct features f = good();
+	struct features f = facts_good();
 	char why[128] = "untouched";
 
 	(void)state;
@@ -196,7 +143,7 @@ static void test_require_caps(void **state)
 
 static void test_require_bpf(void **state)
 {
-	struct features f = good();
+	struct features f = facts_good();
 
 	(void)state;
 	f.bpf_error = -EPERM;
@@ -230,248 +177,18 @@ static void test_require_kernel(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		f = good();
+		f = facts_good();
 		*(bool *)((char *)&f + cases[i].offset) = false;
 		refused(&f, -EOPNOTSUPP, cases[i].thing, cases[i].fix);
 	}
-	f = good();
+	f = facts_good();
 	f.uprobe_multi = f.uprobe_perf = false;
 	f.perf_error = -ENOENT;
 	refused(&f, -EOPNOTSUPP, "No such file or directory", "CONFIG_UPROBE_EVENTS");
 	f.perf_error = -EACCES;
 	refused(&f, -EPERM, "closed to this process", "perf_event_open");
-	f.perf_event_paranoid = 3;
-	refused(&f, -EPERM, "closed to this process", "perf_event_open");
 	f.caps = CAP(CAP_BPF) | CAP(CAP_PERFMON);
-	refused(&f, -EPERM, "perf_event_paranoid=3", "kernel.perf_event_paranoid=2");
-}
-
-static const struct doctor_fact *find(const struct doctor_fact *facts, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(facts[i].name, name))
-			return &facts[i];
-	fail_msg("no fact %s", name);
-	return NULL;
-}
-
-/* Judges F: a fact is missing exactly when it cannot be traced, and each fact stands once. */
-static size_t judge(const struct features *f, struct doctor_fact facts[DOCTOR_MAX_FACTS])
-{
-	size_t n = doctor_facts(f, facts);
-	char text[DOCTOR_TEXT_SIZE];
-	bool missing = false;
-
-	assert_true(n > 0 && n < DOCTOR_MAX_FACTS);
-	for (size_t i = 0; i < n; i++) {
-		missing |= facts[i].state == DOCTOR_MISSING;
-		assert_ptr_equal(find(facts, n, facts[i].name), &facts[i]);
-		assert_true(strlen(facts[i].text) > 0);
-		assert_true(strlen(facts[i].text) < sizeof(facts[i].text) - 1);
-	}
-	assert_int_equal(missing, doctor_verdict(f, text, sizeof(text)) != 0);
-	return n;
-}
-
-static void expect(const struct features *f, const char *name, enum doctor_state state,
-		   const char *says)
-{
-	struct doctor_fact facts[DOCTOR_MAX_FACTS];
-	const struct doctor_fact *fact = find(facts, judge(f, facts), name);
-
-	if (fact->state != state || !strstr(fact->text, says))
-		fail_msg("%s: state %d, \"%s\"; expected %d, \"%s\"", name, fact->state, fact->text,
-			 state, says);
-}
-
-static void test_doctor_all_well(void **state)
-{
-	struct features f = good();
-	struct doctor_fact facts[DOCTOR_MAX_FACTS];
-	size_t n = judge(&f, facts);
-
-	(void)state;
-	for (size_t i = 0; i < n; i++)
-		assert_int_equal(facts[i].state, DOCTOR_OK);
-	assert_string_equal(find(facts, n, "kernel")->text, "6.18.0-test, x86_64");
-}
-
-/* Each bool of struct features off, alone and with the others off too. */
-static void test_doctor_each(void **state)
-{
-	static const size_t bools[] = {
-		offsetof(struct features, root),
-		offsetof(struct features, pid_ns_initial),
-		offsetof(struct features, user_ns_initial),
-		offsetof(struct features, kernel_btf),
-		offsetof(struct features, ringbuf),
-		offsetof(struct features, task_storage),
-		offsetof(struct features, bpf_loop),
-		offsetof(struct features, attach_cookie),
-		offsetof(struct features, read_kernel),
-		offsetof(struct features, tp_btf),
-		offsetof(struct features, iter_task),
-		offsetof(struct features, uprobe_multi),
-		offsetof(struct features, uprobe_perf),
-		offsetof(struct features, uprobe_multi_pid_exact),
-		offsetof(struct features, sched_info),
-		offsetof(struct features, map_files),
-		offsetof(struct features, mmap_events),
-	};
-	struct doctor_fact facts[DOCTOR_MAX_FACTS];
-	struct features f;
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(bools); i++) {
-		for (size_t j = 0; j < COUNT(bools); j++) {
-			f = good();
-			*((bool *)((char *)&f + bools[i])) = false;
-			*((bool *)((char *)&f + bools[j])) = false;
-			f.perf_error = f.uprobe_perf ? 0 : -ENOENT;
-			judge(&f, facts);
-			f.bpf_error = -EPERM;
-			judge(&f, facts);
-			f.caps = 0;
-			judge(&f, facts);
-		}
-	}
-}
-
-static void test_doctor_facts(void **state)
-{
-	struct features f = good();
-
-	(void)state;
-	f.uprobe_multi_pid_exact = false;
-	expect(&f, "uprobe_multi_pid", DOCTOR_WARNING, "--no-follow");
-	f = good();
-	f.uprobe_multi = f.uprobe_multi_pid_exact = false;
-	expect(&f, "uprobe_multi", DOCTOR_WARNING, "0.15 s each");
-	expect(&f, "uprobe_perf", DOCTOR_OK, "semaphores");
-	f.uprobe_perf = false;
-	f.perf_error = -ENOENT;
-	expect(&f, "uprobe_multi", DOCTOR_MISSING, "6.6");
-	expect(&f, "uprobe_perf", DOCTOR_MISSING, "CONFIG_UPROBE_EVENTS");
-	f.uprobe_multi = true;
-	expect(&f, "uprobe_perf", DOCTOR_WARNING, "not needed");
-	f = good();
-	f.sched_info = false;
-	expect(&f, "sched_info", DOCTOR_WARNING, "-m wall");
-	f = good();
-	f.caps &= ~CAP(CAP_SYS_PTRACE);
-	expect(&f, "other_processes", DOCTOR_WARNING, "give it CAP_SYS_PTRACE");
-	f.caps &= ~(CAP(CAP_DAC_READ_SEARCH) | CAP(CAP_DAC_OVERRIDE));
-	expect(&f, "other_processes", DOCTOR_WARNING, "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH");
-	f = good();
-	f.lockdown = FEATURES_LOCKDOWN_INTEGRITY;
-	expect(&f, "lockdown", DOCTOR_OK, "integrity");
-	f.lockdown = FEATURES_LOCKDOWN_CONFIDENTIALITY;
-	f.read_kernel = false;
-	expect(&f, "lockdown", DOCTOR_MISSING, "lockdown=integrity");
-	f = good();
-	f.memlock_charged = true;
-	expect(&f, "memlock", DOCTOR_WARNING, "8192 KiB");
-	f.memlock_limit = UINT64_MAX;
-	expect(&f, "memlock", DOCTOR_OK, "unlimited");
-	expect(&f, "perf_event_paranoid", DOCTOR_OK, "2: ");
-	f = nobody();
-	f.perf_event_paranoid = 3;
-	expect(&f, "perf_event_paranoid", DOCTOR_WARNING, "3: closes perf events");
-	expect(&f, "uprobe_perf", DOCTOR_WARNING, "closed to this process");
-	f = good();
-	f.perf_event_paranoid = 3;
-	expect(&f, "perf_event_paranoid", DOCTOR_OK, "3: ");
-	expect(&f, "unprivileged_bpf_disabled", DOCTOR_OK, "no such setting");
-}
-
-static void test_doctor_nobody(void **state)
-{
-	struct features f = nobody();
-
-	(void)state;
-	expect(&f, "capabilities", DOCTOR_MISSING, "run it with sudo");
-	expect(&f, "bpf", DOCTOR_MISSING, "CAP_BPF");
-	/* What cannot be known is not called absent. */
-	expect(&f, "uprobe_multi", DOCTOR_WARNING, "not known");
-	expect(&f, "ringbuf", DOCTOR_WARNING, "not known");
-	expect(&f, "uprobe_perf", DOCTOR_WARNING, "CAP_PERFMON");
-	expect(&f, "kernel_btf", DOCTOR_OK, "BTF");
-}
-
-static void test_verdict(void **state)
-{
-	struct features f = good();
-	char text[DOCTOR_TEXT_SIZE];
-
-	(void)state;
-	assert_int_equal(doctor_verdict(&f, text, sizeof(text)), 0);
-	assert_string_equal(text, "spantrace can trace here, by uprobe_multi");
-	f.uprobe_multi = false;
-	assert_int_equal(doctor_verdict(&f, text, sizeof(text)), 0);
-	assert_string_equal(
-		text,
-		"spantrace can trace here, by perf-event uprobes (slow attach: 0.15 s a site)");
-	f = nobody();
-	assert_int_equal(doctor_verdict(&f, text, sizeof(text)), -EPERM);
-	assert_memory_equal(text, "spantrace cannot trace here: not root: ", 39);
-}
-
-/* What PRINT makes of F, for the caller to free. */
-static char *printed(int (*print)(const struct features *f, FILE *out), const struct features *f,
-		     int expected)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-
-	assert_non_null(out);
-	assert_int_equal(print(f, out), expected);
-	assert_int_equal(fclose(out), 0);
-	return text;
-}
-
-static void test_print(void **state)
-{
-	struct features f = good();
-	char *text;
-
-	(void)state;
-	f.sched_info = false;
-	text = printed(doctor_print, &f, 0);
-	assert_memory_equal(text, "ok       kernel                     6.18.0-test, x86_64\n", 56);
-	assert_non_null(strstr(text, "\nwarning  sched_info                 tasks carry no "));
-	assert_null(strstr(text, "missing"));
-	assert_non_null(strstr(text, "\n\nspantrace can trace here, by uprobe_multi\n"));
-	free(text);
-
-	f = nobody();
-	text = printed(doctor_print, &f, -EPERM);
-	assert_non_null(strstr(text, "\nmissing  capabilities               not root: "));
-	assert_non_null(strstr(text, "\n\nspantrace cannot trace here: not root: "));
-	free(text);
-}
-
-static void test_print_json(void **state)
-{
-	struct features f = good();
-	char *text;
-
-	(void)state;
-	text = printed(doctor_print_json, &f, 0);
-	assert_non_null(strstr(text, "\"schema\": 1,"));
-	assert_non_null(strstr(text, "\"traces_by\": \"uprobe_multi\","));
-	assert_non_null(strstr(text, "{\"name\": \"ringbuf\", \"state\": \"ok\", \"text\": \"BPF"));
-	free(text);
-
-	f.uprobe_multi = false;
-	text = printed(doctor_print_json, &f, 0);
-	assert_non_null(strstr(text, "\"traces_by\": \"uprobe_perf\","));
-	free(text);
-
-	f = nobody();
-	text = printed(doctor_print_json, &f, -EPERM);
-	assert_non_null(strstr(text, "\"traces_by\": \"nothing\","));
-	free(text);
+	refused(&f, -EPERM, "need CAP_SYS_ADMIN", "run it with sudo");
 }
 
 static size_t open_files(void)
@@ -492,7 +209,7 @@ static void test_probe(void **state)
 	size_t before = open_files();
 	struct utsname name;
 	struct features f;
-	char why[DOCTOR_TEXT_SIZE];
+	char why[WHY_SIZE];
 
 	(void)state;
 	assert_int_equal(features_probe(&f), 0);
@@ -516,11 +233,7 @@ int main(void)
 		cmocka_unit_test(test_parse_caps),     cmocka_unit_test(test_parse_lockdown),
 		cmocka_unit_test(test_has_cap),        cmocka_unit_test(test_method),
 		cmocka_unit_test(test_require_caps),   cmocka_unit_test(test_require_bpf),
-		cmocka_unit_test(test_require_kernel), cmocka_unit_test(test_doctor_all_well),
-		cmocka_unit_test(test_doctor_each),    cmocka_unit_test(test_doctor_facts),
-		cmocka_unit_test(test_doctor_nobody),  cmocka_unit_test(test_verdict),
-		cmocka_unit_test(test_print),          cmocka_unit_test(test_print_json),
-		cmocka_unit_test(test_probe),
+		cmocka_unit_test(test_require_kernel), cmocka_unit_test(test_probe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See units.h. All in integers: printf() would write the locale's decimal comma. */
-#include "units.h"
+/* See figures.h. All in integers: printf() would write the locale's decimal comma. */
+#include "figures.h"
 
 #include <stdio.h>
 
@@ -45,13 +45,13 @@ static char *put_grouped(char *to, u64 count)
 	return to;
 }
 
-const char *units_count(char buf[UNITS_SIZE], u64 count)
+const char *figures_count(char buf[FIGURES_SIZE], u64 count)
 {
 	put_grouped(buf, count);
 	return buf;
 }
 
-const char *units_signed(char buf[UNITS_SIZE], s64 value)
+const char *figures_signed(char buf[FIGURES_SIZE], s64 value)
 {
 	if (value < 0) {
 		buf[0] = '-';
@@ -63,7 +63,7 @@ const char *units_signed(char buf[UNITS_SIZE], s64 value)
 }
 
 /* The smallest unit that needs no more than three digits, or the largest there is. */
-static const char *scaled(char buf[UNITS_SIZE], u64 amount, const struct unit *unit)
+static const char *scaled(char buf[FIGURES_SIZE], u64 amount, const struct unit *unit)
 {
 	u64 hundredths;
 
@@ -73,49 +73,49 @@ static const char *scaled(char buf[UNITS_SIZE], u64 amount, const struct unit *u
 	if (unit->size == 1 || in_steps(amount, unit->size, 10) >= 1000) {
 		char *end = put_grouped(buf, in_steps(amount, unit->size, 1));
 
-		snprintf(end, UNITS_SIZE - (size_t)(end - buf), " %s", unit->name);
+		snprintf(end, FIGURES_SIZE - (size_t)(end - buf), " %s", unit->name);
 	} else if (hundredths >= 1000) {
 		unsigned tenths = (unsigned)in_steps(amount, unit->size, 10);
 
-		snprintf(buf, UNITS_SIZE, "%u.%u %s", tenths / 10, tenths % 10, unit->name);
+		snprintf(buf, FIGURES_SIZE, "%u.%u %s", tenths / 10, tenths % 10, unit->name);
 	} else {
-		snprintf(buf, UNITS_SIZE, "%u.%02u %s", (unsigned)hundredths / 100,
+		snprintf(buf, FIGURES_SIZE, "%u.%02u %s", (unsigned)hundredths / 100,
 			 (unsigned)hundredths % 100, unit->name);
 	}
 	return buf;
 }
 
-const char *units_time(char buf[UNITS_SIZE], u64 ns)
+const char *figures_time(char buf[FIGURES_SIZE], u64 ns)
 {
 	return scaled(buf, ns, time_units);
 }
 
-const char *units_bytes(char buf[UNITS_SIZE], u64 bytes)
+const char *figures_bytes(char buf[FIGURES_SIZE], u64 bytes)
 {
 	return scaled(buf, bytes, byte_units);
 }
 
-const char *units_share(char buf[UNITS_SIZE], u64 part, u64 whole)
+const char *figures_share(char buf[FIGURES_SIZE], u64 part, u64 whole)
 {
 	double share = whole ? (double)part / (double)whole : 0;
 	unsigned hundredths = (unsigned)(share * 10000 + 0.5);
 
 	if (hundredths >= 1000)
-		snprintf(buf, UNITS_SIZE, "%u.%u %%", (hundredths + 5) / 100,
+		snprintf(buf, FIGURES_SIZE, "%u.%u %%", (hundredths + 5) / 100,
 			 (hundredths + 5) / 10 % 10);
 	else
-		snprintf(buf, UNITS_SIZE, "%u.%02u %%", hundredths / 100, hundredths % 100);
+		snprintf(buf, FIGURES_SIZE, "%u.%02u %%", hundredths / 100, hundredths % 100);
 	return buf;
 }
 
-const char *units_value(char buf[UNITS_SIZE], enum export_value value, u64 amount)
+const char *figures_value(char buf[FIGURES_SIZE], enum export_value value, u64 amount)
 {
 	switch (export_value_unit(value)[0]) {
 	case 'n':
-		return units_time(buf, amount);
+		return figures_time(buf, amount);
 	case 'b':
-		return units_bytes(buf, amount);
+		return figures_bytes(buf, amount);
 	default:
-		return units_count(buf, amount);
+		return figures_count(buf, amount);
 	}
 }
