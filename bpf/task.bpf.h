@@ -26,7 +26,8 @@ static __always_inline u64 cpu_skew(struct task_struct *task)
 
 static __always_inline void read_counts(struct task_struct *task, struct usage *u)
 {
-	u->run_delay = task->sched_info.run_delay;
+	if (bpf_core_field_exists(task->sched_info.run_delay))
+		u->run_delay = task->sched_info.run_delay;
 	u->vol_switches = (u32)task->nvcsw;
 	u->invol_switches = (u32)task->nivcsw;
 	u->minor_faults = (u32)task->min_flt;

@@ -16,11 +16,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "figures.h"
 #include "hash.h"
 #include "stacks.h"
 #include "svg.h"
 #include "text.h"
-#include "figures.h"
 
 #define WIDTH        1200
 #define PAD          10
@@ -29,6 +29,7 @@
 #define ROW          18
 #define FRAME_HEIGHT 17
 #define MIN_WIDTH    0.1
+#define GAP          0.6 /* between siblings wide enough to spare it */
 #define COLUMN       7.2 /* what a character takes, for most fonts */
 #define TEXT_INSET   3
 #define MAX_NAME     1024 /* code points of a name in its tooltip */
@@ -115,6 +116,16 @@ static void add_palette(struct text_buf *b, unsigned saturation, unsigned lightn
 	}
 }
 
+static void add_amount(struct graph *g, u64 weight)
+{
+	char buf[FIGURES_SIZE];
+
+	text_add_str(&g->line, figures_value(buf, g->value, weight));
+	text_add_str(&g->line, " (");
+	text_add_str(&g->line, figures_share(buf, weight, g->stacks->frames[0].total));
+	text_add_str(&g->line, ")");
+}
+
 /* KIND is the class of the rectangle; NULL: the label's colour. */
 static void draw_frame(struct graph *g, const char *label, const char *kind, u32 depth, u64 start,
 		       const struct stacks_frame *frame)
@@ -123,24 +134,16 @@ static void draw_frame(struct graph *g, const char *label, const char *kind, u32
 	double x = PAD + to_units(g, start), width = to_units(g, frame->total);
 	unsigned columns =
 		width > 2 * TEXT_INSET ? (unsigned)((width - 2 * TEXT_INSET) / COLUMN) : 0;
-	u64 whole = g->stacks->frames[0].total;
-	char buf[FIGURES_SIZE];
 
 	text_add_str(b, "<g data-v=\"");
 	text_add_u64(b, frame->total);
 	text_add_str(b, "\"><title>");
 	svg_add_text(b, label, MAX_NAME);
 	text_add_str(b, "\n");
-	text_add_str(b, figures_value(buf, g->value, frame->total));
-	text_add_str(b, " (");
-	text_add_str(b, figures_share(buf, frame->total, whole));
-	text_add_str(b, ")");
+	add_amount(g, frame->total);
 	if (frame->self && frame->self != frame->total) {
 		text_add_str(b, ", self ");
-		text_add_str(b, figures_value(buf, g->value, frame->self));
-		text_add_str(b, " (");
-		text_add_str(b, figures_share(buf, frame->self, whole));
-		text_add_str(b, ")");
+		add_amount(g, frame->self);
 	}
 	text_add_str(b, "</title><rect class=\"");
 	if (kind)
@@ -149,7 +152,7 @@ static void draw_frame(struct graph *g, const char *label, const char *kind, u32
 		add_class(b, label);
 	svg_add_number(b, "\" x=\"", x);
 	svg_add_number(b, "\" y=\"", TOP + (double)depth * ROW);
-	svg_add_number(b, "\" width=\"", width);
+	svg_add_number(b, "\" width=\"", width > 4 * GAP ? width - GAP : width);
 	svg_add_number(b, "\" height=\"", FRAME_HEIGHT);
 	text_add_str(b, "\"/>");
 	if (columns >= 3) {
@@ -266,7 +269,7 @@ static void draw_top(struct graph *g, const char *title, double height)
 	svg_add_text(b, title, MAX_NAME);
 	text_add_str(b, "</title>\n<style>\n");
 	text_add_str(b, style);
-	add_palette(b, 72, 68, 4);
+	add_palette(b, 66, 70, 4);
 	text_add_str(b, "@media (prefers-color-scheme: dark) {\n");
 	add_palette(b, 38, 26, 3);
 	text_add_str(b, "}\n</style>\n<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n");

@@ -28,6 +28,7 @@
 	var past = [];
 	var width = 0;
 	var column = 7.2;
+	var gap = 0.6;
 	var searchWidth = 220;
 	var input, result, back, reset;
 
@@ -112,7 +113,7 @@
 			frame.hidden = false;
 		}
 		frame.rect.setAttribute('x', x.toFixed(2));
-		frame.rect.setAttribute('width', w.toFixed(2));
+		frame.rect.setAttribute('width', (w > 4 * gap ? w - gap : w).toFixed(2));
 		if (!frame.text && text) {
 			frame.text = make(frame.g, 'text', { y: top + frame.depth * row + 13 });
 		}
@@ -315,7 +316,7 @@
 		probe.remove();
 		input = document.createElementNS(XHTML, 'input');
 		input.setAttribute('type', 'search');
-		input.setAttribute('placeholder', 'search: a regular expression');
+		input.setAttribute('placeholder', 'search (regex), or press /');
 		input.setAttribute('aria-label', 'search frames by a regular expression');
 		box.appendChild(input);
 		input.addEventListener('input', function () {

@@ -6,13 +6,15 @@
 #include <string.h>
 
 #include "../user/util/cleanup.h"
+#include "figures.h"
 #include "summary_print.h"
 #include "summary_tree.h"
 #include "text.h"
-#include "figures.h"
 
 #define INDENT     2  /* columns a level */
 #define MAX_INDENT 16 /* levels; deeper ones say how deep they are */
+
+#define MAX_NAME_WIDTH 200
 
 struct column {
 	const char *title;
@@ -184,6 +186,8 @@ static void measure(struct table *t, u32 metrics)
 		if (width > t->name_width)
 			t->name_width = width;
 	}
+	if (t->name_width > MAX_NAME_WIDTH)
+		t->name_width = MAX_NAME_WIDTH;
 }
 
 /* Names give way first, down to what still tells them apart; then columns, the least needed
@@ -225,19 +229,19 @@ static void print_node(const struct table *t, const struct summary_node *node)
 	fputs(buf, t->out);
 	room = indent + text_columns(buf);
 	room = room < t->name_width ? t->name_width - room : 0;
-	if (!node->has_spans && text_columns(node->name) <= room) {
-		fputs(node->name, t->out);
-		putc_unlocked('\n', t->out);
-		return;
-	}
-	summary_put_padded(t->out, node->name, room);
+	room -= summary_put_cut(t->out, node->name, room);
 	for (size_t c = 0; node->has_spans && c < NCOLUMNS; c++) {
 		if (!t->widths[c])
 			continue;
 		buf[0] = '\0';
 		columns[c].cell(buf, &node->sum);
-		summary_put_spaces(t->out, SUMMARY_GAP);
-		summary_put_right(t->out, buf, t->widths[c]);
+		room += SUMMARY_GAP + t->widths[c];
+		/* Space is held back until something stands behind it: none at the end of a
+		 * line. */
+		if (!*buf)
+			continue;
+		summary_put_right(t->out, buf, room);
+		room = 0;
 	}
 	putc_unlocked('\n', t->out);
 }

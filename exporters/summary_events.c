@@ -5,10 +5,10 @@
 #include <errno.h>
 
 #include "../user/util/grow.h"
+#include "figures.h"
 #include "pairmap.h"
 #include "strtab.h"
 #include "text.h"
-#include "figures.h"
 
 /* An event added up over the threads of its process. */
 struct event_sum {
@@ -103,7 +103,7 @@ static void put_line(FILE *out, const struct widths *w, const char *name, const 
 	summary_put_padded(out, name, w->name);
 	summary_put_spaces(out, SUMMARY_GAP);
 	summary_put_right(out, count, w->count);
-	if (w->sum) {
+	if (w->sum && (*sum || *process)) {
 		summary_put_spaces(out, SUMMARY_GAP);
 		summary_put_right(out, sum, w->sum);
 	}

@@ -16,19 +16,30 @@ void summary_put_spaces(FILE *out, unsigned n)
 		putc_unlocked(' ', out);
 }
 
-void summary_put_padded(FILE *out, const char *text, unsigned width)
+unsigned summary_put_cut(FILE *out, const char *text, unsigned width)
 {
 	unsigned used = text_columns(text);
+	size_t len;
 
 	if (used <= width) {
 		fputs(text, out);
-		summary_put_spaces(out, width - used);
-		return;
+		return used;
 	}
 	if (!width)
-		return;
-	fwrite(text, 1, text_fit(text, width - 1), out);
+		return 0;
+	used = width - 1;
+	len = text_fit(text, used);
+	/* Where a wide character did not fit, a column stays empty. */
+	while (used && text_fit(text, used - 1) == len)
+		used--;
+	fwrite(text, 1, len, out);
 	fputs("…", out);
+	return used + 1;
+}
+
+void summary_put_padded(FILE *out, const char *text, unsigned width)
+{
+	summary_put_spaces(out, width - summary_put_cut(out, text, width));
 }
 
 void summary_put_right(FILE *out, const char *text, unsigned width)

@@ -15,7 +15,9 @@
 /* STYLE where the options ask for colour. */
 void summary_put_style(const struct export_options *o, FILE *out, const char *style);
 void summary_put_spaces(FILE *out, unsigned n);
-/* Safe text in WIDTH columns, cut with an ellipsis where it does not fit. */
+/* Safe text, cut with an ellipsis where it takes more than WIDTH columns; returns those it took. */
+unsigned summary_put_cut(FILE *out, const char *text, unsigned width);
+/* The same, filled up to WIDTH. */
 void summary_put_padded(FILE *out, const char *text, unsigned width);
 /* Text that fits, at the right of WIDTH columns. */
 void summary_put_right(FILE *out, const char *text, unsigned width);

@@ -6,7 +6,7 @@
  *
  *   section  .note.spantrace   SHT_NOTE, not allocated: never loaded, kept by strip
  *   name     "spantrace"       type NOTE_SITE
- *   desc     u64 address       (8 bytes on 64-bit targets) of the code right after the marker's nop
+ *   desc     u64 address       (8 bytes on 64-bit targets) of the marker's nop
  *            u32 line
  *            provider \0 name \0 file \0      name with its suffix: "job__enter"
  *            key \0 …          of each label in order of the marker's arguments, then an empty string

@@ -2,11 +2,11 @@
 /* Async spans: work that has an id, is made on one thread and goes from thread to thread.
  *
  *	demo:request             --spans of them, made and closed by the main thread
- *	  demo:stage             a thread span inside it: --stages times, on --threads threads in turn
+ *	  demo:stage             a thread span inside it: --stages times, on the threads in turn
  *	  demo:fetch             an async child, made by the first stage and closed by the last
  *
- * The main thread makes all requests first, so that all of them live at once, then hands each to its
- * first thread; the last --leak requests are never closed, and neither are their fetches. A request
+ * The main thread makes all requests first, so that all of them live at once, then hands each to
+ * its first thread; the last --leak requests are never closed, and neither are their fetches. A request
  * is entered for the time of each of its stages.
  */
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What server.c serves: made-up records, and work on them that takes real CPU time and is the same in
- * each run. Nothing here knows of spans.
+/* What server.c serves: made-up records, and work on them that takes real CPU time and is the same
+ * in each run. Nothing here knows of spans.
  */
 #ifndef SPANTRACE_CATALOGUE_H
 #define SPANTRACE_CATALOGUE_H
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CATALOGUE_RECORDS 2048
+#define CATALOGUE_RECORDS 4096
 #define CATALOGUE_PAGE    64 /* records on a page, at most */
 
 struct record {
@@ -80,8 +80,8 @@ static inline void catalogue_print(const struct record *found, size_t count, str
 					 found[i].number, found[i].title, found[i].score);
 }
 
-/* In place. Four bytes or more that were there before become their length, with the top bit set, and
- * how far back they are; so the result is never longer. TEXT is ASCII. */
+/* In place. Four bytes or more that were there before become their length, with the top bit set,
+ * and how far back they are; so the result is never longer. TEXT is ASCII. */
 static inline void catalogue_compress(struct text *text)
 {
 	size_t last[1024] = {0}, used = 0, at = 0;

@@ -4,31 +4,27 @@
  *
  *	server:request                   one for each connection; label: route
  *	  server:parse
- *	  server:lookup                  /item and /search
+ *	  server:lookup                  item and search
  *	    (event) server:cache_hit     value: bytes that need not be read
  *	    (event) server:cache_miss    value: bytes to read
  *	    server:wait                  after a miss: asleep, as if a slow disk read
- *	  server:wait                    /report: blocked until the client has sent its text
- *	  server:render                  /item and /search
- *	  server:compress                /search
+ *	  server:wait                    report: blocked until the client has sent its text
+ *	  server:render                  item and search
+ *	  server:compress                search
  *	  (event) server:response        labels: route, status
- *	  server:job                     async; label: report. A /report is answered at once, by the
- *	    server:index                 worker that makes the job; then the indexer works on it, then
- *	    server:compress              the packer, and the mailer closes it
+ *	  server:job                     async; label: report. A report is answered at once, by the
+ *	    server:index                 worker that makes the job; the indexer works on it, then
+ *	    server:compress              the packer; the mailer closes it
  *
- * It listens on an abstract unix socket: no file to clean up, no port to choose. What a request asks
- * for follows from its number, so --requests N gives each route the same share in every run. At the
- * end it prints the truth lines that example.h describes, and `route NAME COUNT` for each route.
+ * At the end it prints the truth lines that example.h describes, and `route NAME COUNT` for each
+ * route. The same --requests give the same counts, but for what the cache holds when.
  */
 #define _GNU_SOURCE 1 /* pthread_setname_np */
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stddef.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include "catalogue.h"
+#include "clients.h"
 #include "example.h"
 #include "spantrace.h"
 
@@ -41,22 +37,7 @@ static const struct example_option options[] = {
 	{"--wait", &wait_first, "1: wait for a line of input first"},
 };
 
-enum route { ITEM, SEARCH, REPORT, UNKNOWN, ROUTES };
-
-static struct {
-	const char *name;
-	int status;
-	atomic_long served;
-} routes[ROUTES] = {{"item", 200, 0}, {"search", 200, 0}, {"report", 202, 0}, {"unknown", 404, 0}};
-
-/* All that is sent has a known size: a head, for a report its text, and the answer up to the end. */
-#define HEAD_SIZE   64
-#define REPORT_SIZE 4000
-
-static struct sockaddr_un address = {.sun_family = AF_UNIX};
-static socklen_t address_size;
 static int listener;
-static atomic_int stopping;
 
 __attribute__((noreturn)) static void fail(int err, const char *what)
 {
@@ -90,16 +71,21 @@ static void work_index(struct job *job)
 		job->words[catalogue_hash(job->text.bytes + i, 8, 0) % 256]++;
 }
 
-static void work_pack(struct job *job)
+static void compress(struct text *text)
 {
 	SPAN_SCOPE(server, compress);
 
-	catalogue_compress(&job->text);
+	catalogue_compress(text);
+}
+
+static void work_pack(struct job *job)
+{
+	compress(&job->text);
 }
 
 #define STAGES 3
 
-/* A stage takes jobs from its pipe, does one thing to each and hands it to the next. */
+/* A thread that takes jobs from its pipe, does one thing to each and hands it to the next. */
 static struct stage {
 	const char *name;
 	void (*work)(struct job *job); /* NULL: the last stage */
@@ -122,7 +108,7 @@ static void *run_stage(void *arg)
 
 	while (read(stage->pipe[0], &job, sizeof(job)) == sizeof(job)) {
 		if (stage->work) {
-			/* The address will do as the id: it is unique until the job is closed. */
+			/* Its address will do as the id: nothing else has it until it is freed. */
 			SPAN_ENTER_ID(server, job, job);
 			stage->work(job);
 			SPAN_EXIT_ID(server, job, job);
@@ -156,11 +142,11 @@ static enum route parse(const char *head, unsigned *number)
 {
 	SPAN_SCOPE(server, parse);
 
-	*number = (unsigned)strtoul(head + strcspn(head, "/") + 1, NULL, 10);
+	*number = (unsigned)strtoul(head + strcspn(head, "0123456789"), NULL, 10);
 	return find_route(head);
 }
 
-/* The record of that number and those beside it; whether they must be read is up to the cache. */
+/* The record of that number and those after it; the cache decides whether they must be read. */
 static size_t lookup_item(unsigned number, struct record *found)
 {
 	const struct record *record = &catalogue[number % CATALOGUE_RECORDS];
@@ -203,13 +189,6 @@ static void render(const struct record *found, size_t count, struct text *page)
 	catalogue_print(found, count, page);
 }
 
-static void compress(struct text *page)
-{
-	SPAN_SCOPE(server, compress);
-
-	catalogue_compress(page);
-}
-
 static void take_report(int fd, unsigned number)
 {
 	struct job *job = (struct job *)calloc(1, sizeof(*job));
@@ -234,7 +213,7 @@ static void serve(int fd, const char *head)
 	unsigned number;
 	char status[4];
 
-	/* What a label is set to is worked out only while a tracer looks. */
+	/* The value of a label is worked out only while a tracer looks. */
 	SPAN_SCOPE_ARGS(server, request, route, routes[find_route(head)].name);
 	route = parse(head, &number);
 	if (route == ITEM) {
@@ -246,7 +225,7 @@ static void serve(int fd, const char *head)
 		take_report(fd, number);
 	}
 	snprintf(status, sizeof(status), "%d", routes[route].status);
-	send(fd, status, 3, MSG_NOSIGNAL | MSG_MORE);
+	send(fd, status, 3, MSG_NOSIGNAL);
 	send(fd, page.bytes, page.size, MSG_NOSIGNAL);
 	routes[route].served++;
 	SPAN_EVENT_ARGS(server, response, route, routes[route].name, status, routes[route].status);
@@ -265,67 +244,17 @@ static void *run_worker(void *unused)
 	return unused;
 }
 
-/* ---- Clients ---- */
-
-static long long deadline;
-static atomic_long asked, failed;
-
-/* 0, or -1 when the answer is not the one expected. */
-static int ask(enum route route, long number)
-{
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), status = 0;
-	char head[HEAD_SIZE] = {0}, answer[4096];
-	ssize_t size;
-
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, address_size) != 0)
-		fail(errno, "cannot connect");
-	snprintf(head, sizeof(head), "%s/%ld", routes[route].name, number);
-	send(fd, head, sizeof(head), MSG_NOSIGNAL);
-	if (route == REPORT) {
-		example_sleep(2000);
-		memset(answer, 'a' + (int)(number % 26), REPORT_SIZE);
-		send(fd, answer, REPORT_SIZE, MSG_NOSIGNAL);
-	}
-	size = recv(fd, answer, 3, MSG_WAITALL);
-	if (size == 3) {
-		answer[3] = '\0';
-		status = atoi(answer);
-	}
-	while (size > 0)
-		size = recv(fd, answer, sizeof(answer), 0);
-	close(fd);
-	return status == routes[route].status ? 0 : -1;
-}
-
-/* Nine in ten are asked for what is there, and six of them for one of a few items. */
-static void *run_client(void *unused)
-{
-	static const enum route mix[10] = {ITEM,   SEARCH, ITEM, REPORT, ITEM,
-					   SEARCH, ITEM,   ITEM, SEARCH, UNKNOWN};
-	long n;
-
-	while (!stopping && (requests || !deadline || example_now() < deadline)) {
-		n = asked++;
-		if (requests && n >= requests)
-			break;
-		if (ask(mix[n % 10], n * n % 41) != 0)
-			failed++;
-		example_sleep(200);
-	}
-	return unused;
-}
-
 /* ---- All of it ---- */
 
 static void print_truth(void)
 {
 	long item = routes[ITEM].served, search = routes[SEARCH].served;
-	long report = routes[REPORT].served, unknown = routes[UNKNOWN].served;
+	long report = routes[REPORT].served, all = item + search + report + routes[UNKNOWN].served;
 
 	for (int i = 0; i < ROUTES; i++)
 		printf("route %s %ld\n", routes[i].name, (long)routes[i].served);
-	printf("truth server:request %ld\n", item + search + report + unknown);
-	printf("truth server:request;server:parse %ld\n", item + search + report + unknown);
+	printf("truth server:request %ld\n", all);
+	printf("truth server:request;server:parse %ld\n", all);
 	printf("truth server:request;server:lookup %ld\n", item + search);
 	printf("truth server:request;server:lookup;server:wait %ld\n", (long)misses);
 	printf("truth server:request;server:wait %ld\n", report);
@@ -334,7 +263,7 @@ static void print_truth(void)
 	printf("truth server:request;server:job %ld\n", report);
 	printf("truth server:request;server:job;server:index %ld\n", report);
 	printf("truth server:request;server:job;server:compress %ld\n", report);
-	printf("event server:request;server:response %ld 0\n", item + search + report + unknown);
+	printf("event server:request;server:response %ld 0\n", all);
 	printf("event server:request;server:lookup;server:cache_hit %ld %ld\n", (long)hits,
 	       (long)hit_bytes);
 	printf("event server:request;server:lookup;server:cache_miss %ld %ld\n", (long)misses,
@@ -344,19 +273,7 @@ static void print_truth(void)
 static void stop(int signal)
 {
 	(void)signal;
-	stopping = 1;
-}
-
-static void listen_here(void)
-{
-	int size = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
-			    "spantrace-example-%ld", (long)getpid());
-
-	address_size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)size);
-	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (listener < 0 || bind(listener, (struct sockaddr *)&address, address_size) != 0 ||
-	    listen(listener, SOMAXCONN) != 0)
-		fail(errno, "cannot listen");
+	clients.stopping = 1;
 }
 
 int main(int argc, char **argv)
@@ -370,11 +287,15 @@ int main(int argc, char **argv)
 	if (!threads)
 		fail(ENOMEM, "no memory for the threads");
 	catalogue_init();
-	listen_here();
+	listener = clients_listen();
+	if (listener < 0)
+		fail(errno, "cannot listen");
 	signal(SIGINT, stop);
 	signal(SIGTERM, stop);
 	example_wait(wait_first);
-	deadline = seconds ? example_now() + seconds * 1000000000LL : 0;
+	clients.requests = requests;
+	if (!requests && seconds)
+		clients.deadline = example_now() + seconds * 1000000000LL;
 
 	for (int i = 0; i < STAGES; i++) {
 		if (pipe(stages[i].pipe) != 0)
@@ -383,7 +304,7 @@ int main(int argc, char **argv)
 	}
 	for (long i = 0; i < workers; i++) {
 		threads[i] = start("worker", run_worker, NULL);
-		threads[workers + i] = start("client", run_client, NULL);
+		threads[workers + i] = start("client", clients_run, NULL);
 	}
 
 	/* First the clients end, then what serves them, then what the jobs go through. */
@@ -397,8 +318,8 @@ int main(int argc, char **argv)
 		pthread_join(stages[i].thread, NULL);
 	}
 	print_truth();
-	if (failed)
-		fprintf(stderr, "server: %ld requests had the wrong answer\n", (long)failed);
+	if (clients.failed)
+		fprintf(stderr, "server: %ld requests had a wrong answer\n", (long)clients.failed);
 	free(threads);
-	return failed ? 1 : 0;
+	return clients.failed ? 1 : 0;
 }

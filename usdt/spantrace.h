@@ -220,16 +220,15 @@
 	".popsection\n"                                                                    \
 	_SDT_ASM_BASE
 
-/* What a stapsdt note cannot hold, for the site right before. A text of its own, in an asm
+/* What a stapsdt note cannot hold, for the site right before, whose nop still is 990. A text of its own, in an asm
  * without operands: there the `%` and `{` that a path can have mean nothing. */
 #define SPANTRACE_NOTE_(provider, name, suffix, keys)                                      \
-	"995:\n"                                                                           \
 	".pushsection .note.spantrace," SPANTRACE_STR_(_SDT_ASM_AUTOGROUP) ",\"note\"\n"   \
 	".balign 4\n"                                                                      \
 	".4byte 992f-991f,994f-993f,1\n"                                                   \
 	"991: .asciz \"spantrace\"\n"                                                      \
 	"992: .balign 4\n"                                                                 \
-	"993: " SPANTRACE_STR_(_SDT_ASM_ADDR) " 995b\n"                                    \
+	"993: " SPANTRACE_STR_(_SDT_ASM_ADDR) " 990b\n"                                    \
 	".4byte " SPANTRACE_STR_(__LINE__) "\n"                                            \
 	".asciz \"" SPANTRACE_STR_(provider) "\"\n"                                        \
 	".asciz \"" SPANTRACE_STR_(name) suffix "\"\n"                                     \

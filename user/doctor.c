@@ -172,7 +172,7 @@ static void add_lockdown(struct report *r, const struct features *f)
 	}
 }
 
-/* Above 2, kernels of some distributions (Debian, Ubuntu) open perf events only with CAP_SYS_ADMIN. */
+/* Above 2, some distributions (Debian, Ubuntu) open perf events only for CAP_SYS_ADMIN. */
 static bool perf_events_closed(const struct features *f)
 {
 	return f->perf_event_paranoid > 2 && !f->mmap_events && features_has_cap(f, CAP_PERFMON) &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds out what the kernel can do; see features.h.
  *
- * Programs are loaded and dropped, maps created and closed; links and perf events are asked for with
- * arguments that a kernel with the feature must refuse in its own way.
+ * Programs are loaded and dropped, maps created and closed; links and perf events are asked for
+ * with arguments that a kernel with the feature must refuse in its own way.
  */
 #include "features.h"
 

@@ -277,6 +277,11 @@ void kernel_close(struct kernel *kernel, u64 now_ns)
 	__atomic_store_n(&kernel->skel->bss->session_open, 0, __ATOMIC_SEQ_CST);
 }
 
+int kernel_life_fd(const struct kernel *kernel)
+{
+	return ring_buffer__epoll_fd(kernel->control);
+}
+
 int kernel_drain(struct kernel *kernel, kernel_record_fn fn, void *context)
 {
 	int life, spans;

@@ -233,7 +233,8 @@ static int gather_all(struct gather *g)
 			err = gather_process(g, pid, false);
 	}
 	if (g->nhidden)
-		log_warn("%zu processes could not be looked at; run spantrace as root", g->nhidden);
+		log_warn("%zu process%s could not be looked at; run spantrace as root", g->nhidden,
+			 g->nhidden == 1 ? "" : "es");
 	return err;
 }
 
@@ -293,7 +294,7 @@ static int gather(struct gather *g, const struct options *options)
 }
 
 /* Gathers, pairs and prints. 0, or -errno after a message; *FAILED as in struct gather. */
-static int run(const struct options *options, bool *failed)
+static int list_options(const struct options *options, bool *failed)
 {
 	const struct pair_options pairs = {
 		.specs = options->spans,
@@ -332,17 +333,17 @@ static void print_help(void)
 	     "       spantrace list [OPTION…] -p PID[,PID…]\n"
 	     "       spantrace list [OPTION…] -a\n"
 	     "\n"
-	     "Prints the markers of files, or of what processes have mapped, where they stand, and\n"
-	     "the spans and events they make and why. It probes nothing.\n"
+	     "Prints the markers of files, or of what processes have mapped, where they stand,\n"
+	     "and the spans and events they make and why. It probes nothing.\n"
 	     "\n"
 	     "options (-v: the kind of nop and the source line of each site as well):");
 	cli_print_list_options(stdout);
 	puts("\n"
-	     "exit status: 0 markers were found; 1 none were, or a file or process could not be read;\n"
+	     "exit status: 0 markers were found; 1 none were, or something could not be read;\n"
 	     "2 bad usage");
 }
 
-int list_main(int argc, char **argv)
+int list_run(int argc, char **argv)
 {
 	CLEANUP(options_free) struct options options = {0};
 	bool failed = false;
@@ -355,7 +356,7 @@ int list_main(int argc, char **argv)
 		return CLI_DONE;
 	}
 	cli_set_log(&options);
-	if (run(&options, &failed))
+	if (list_options(&options, &failed))
 		return CLI_FAILED;
 	if (fflush(stdout) || ferror(stdout)) {
 		log_error("cannot write the list: %s", strerror(errno));

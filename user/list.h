@@ -40,11 +40,13 @@ int list_print(const struct list *list, FILE *out, bool verbose);
 /* For programs. Keys are only ever added; one whose value does not exist is left out. Addresses
  * and offsets are numbers.
  *   { "schema": 1, "version": "…",
- *     "files": [ { "path": "…", "build_id": "…", "machine": "x86-64", "pids": [ … ], "damaged": "WHY",
+ *     "files": [ { "path": "…", "build_id": "…", "machine": "x86-64", "pids": [ … ],
+ *                  "damaged": "WHY",
  *                  "sites": [ { "marker": "app:job__enter", "address": …, "offset": …,
  *                               "semaphore": …, (its address)
  *                               "nop": "nop", "file": "…", "line": …, (of the source)
- *                               "args": [ { "text": "-4@8(%rbp)", "key": "…", "unreadable": "WHY" } ],
+ *                               "args": [ { "text": "-4@8(%rbp)", "key": "…",
+ *                                           "unreadable": "WHY" } ],
  *                               "refused": "WHY" } ] } ],
  *     "definitions": [ { "kind": "thread span"|"async span"|"event", "label": "app:job",
  *                        "id_arg": …, (argument that is the id, from 0)
@@ -57,6 +59,6 @@ int list_print(const struct list *list, FILE *out, bool verbose);
 void list_print_json(const struct list *list, FILE *out);
 
 /* The command. Returns an exit status. */
-int list_main(int argc, char **argv);
+int list_run(int argc, char **argv);
 
 #endif

@@ -6,7 +6,7 @@
 #include "session.h"
 
 static const struct command commands[] = {
-	{"list", "markers of files or processes, and the spans and events they make", list_main},
+	{"list", "markers of files or processes, and the spans and events they make", list_run},
 	{"doctor", "what works on this machine, and what to do about the rest", doctor_run},
 	{0},
 };

@@ -89,14 +89,17 @@ static void session_signals(struct session *s)
 
 static void session_loop(struct session *s)
 {
-	struct pollfd poll_fd = {.fd = s->signals, .events = POLLIN};
+	struct pollfd poll_fds[] = {
+		{.fd = s->signals, .events = POLLIN},
+		{.fd = kernel_life_fd(s->kernel), .events = POLLIN},
+	};
 	struct status_line status;
 	u64 now = s->begin_ns, checked = now;
 	u64 limit = s->options->duration_ns;
 
 	status_begin(&status, s->options->quiet, now);
 	while (!s->ended && (!limit || now - s->begin_ns < limit)) {
-		if (poll(&poll_fd, 1, TICK_MS) > 0)
+		if (poll(poll_fds, 2, TICK_MS) > 0)
 			session_signals(s);
 		if (kernel_drain(s->kernel, session_record, s) < 0)
 			break;
@@ -134,18 +137,6 @@ static void session_free(struct session *s)
 	free(s->dead_times);
 }
 
-/* Exit status for a run that did not get as far as tracing. */
-static int session_failed_status(const struct session *s, int err)
-{
-	if (s->options->mode != MODE_CMD)
-		return CLI_FAILED;
-	if (!s->child.pid && err == -ENOENT)
-		return 127;
-	if (!s->child.pid && (err == -EACCES || err == -ENOEXEC || err == -EISDIR))
-		return 126;
-	return 125;
-}
-
 int session_run(const struct options *options)
 {
 	CLEANUP(session_free) struct session s = {.options = options, .signals = -1};
@@ -168,15 +159,16 @@ int session_run(const struct options *options)
 	session_name_target(&s, target, sizeof(target));
 	err = session_begin(&s, &pairing);
 	if (err)
-		return session_failed_status(&s, err);
+		return s.failed_status;
 	plan_count(s.plan, &counts);
 	log_info("tracing %s: %zu probes in %zu files, %zu spans and %zu events", target,
 		 counts.attached, counts.marked_files, counts.spans, counts.events);
 	session_loop(&s);
 	session_close(&s);
-	err = session_write(&s, target);
 	plan_count(s.plan, &counts);
-	if (!counts.attached) {
+	if (counts.attached) {
+		err = session_write(&s, target);
+	} else {
 		session_say_no_markers(&s);
 		err = -ENOENT;
 	}

@@ -41,12 +41,15 @@ static int session_start_command(struct session *s)
 	char **argv = s->options->argv;
 	int err = command_start(argv, &s->child);
 
-	if (err == -ENOENT)
+	if (err == -ENOENT) {
 		log_error("%s: not found", argv[0]);
-	else if (err)
+		s->failed_status = 127;
+	} else if (err) {
 		log_error("cannot run %s: %s", argv[0], strerror(-err));
-	else if (s->child.ended)
+		s->failed_status = 126;
+	} else if (s->child.ended) {
 		log_error("%s ended before it could be traced", argv[0]);
+	}
 	return s->child.ended ? -ECHILD : err;
 }
 
@@ -105,6 +108,14 @@ void session_say_no_markers(const struct session *s)
 			list[0] ? list : "any file", more);
 }
 
+/* Whether the kernel can keep the probes within the targets. Where its filter is one of threads it would
+ * lose the others' hits: then the BPF programs filter alone. */
+static bool session_confined(const struct session *s)
+{
+	return !s->options->follow && s->features.uprobe_multi &&
+	       s->features.uprobe_multi_pid_exact;
+}
+
 static int session_load(struct session *s)
 {
 	const struct options *options = s->options;
@@ -131,7 +142,7 @@ static int session_load(struct session *s)
 		err = outputs_listen(s->outputs, s->trace);
 	if (!err)
 		err = attach_new(s->kernel, s->features.uprobe_multi, s->pids,
-				 options->follow ? 0 : s->npids, &s->probes);
+				 session_confined(s) ? s->npids : 0, &s->probes);
 	if (err)
 		log_error("cannot start: %s", strerror(-err));
 	return err;
@@ -173,9 +184,9 @@ static int session_add_processes(struct session *s)
 /* Lets the command's loader map its libraries, each of them attached before it runs. */
 static int session_step_command(struct session *s)
 {
-	int err = 0, mapped;
+	int err = 0;
 
-	while (!err && (mapped = command_next(&s->child)) == 1) {
+	while (!err && command_next(&s->child) == 1) {
 		err = plan_add_process(s->plan, s->child.pid);
 		if (err > 0)
 			err = session_attach(s);
@@ -238,6 +249,7 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 	int err;
 
 	losses_init(s->losses);
+	s->failed_status = s->options->mode == MODE_CMD ? 125 : CLI_FAILED;
 	err = session_targets(s);
 	if (err)
 		return err;

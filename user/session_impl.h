@@ -27,6 +27,7 @@ struct session {
 	pid_t *pids; /* of -p, with their descendants */
 	size_t npids;
 	struct command_child child;
+	int failed_status; /* exit status should the run fail before it traces */
 	int signals;
 	u64 begin_ns, end_ns;
 	bool ended;  /* the last target has gone */

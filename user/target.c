@@ -136,7 +136,7 @@ void target_comm(pid_t pid, char comm[16])
 	AUTO_FCLOSE FILE *file = NULL;
 	char path[64];
 
-	strcpy(comm, "?");
+	snprintf(comm, 16, "?");
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
 	file = fopen(path, "re");
 	if (file && fgets(comm, 16, file))

@@ -143,7 +143,7 @@ struct trace_thread *trace_thread(struct trace *trace, u32 serial)
 		return NULL;
 	thread->model.serial = serial;
 	thread->model.start_ns = trace->begin_ns;
-	strcpy(thread->model.comm, "?");
+	thread->model.comm[0] = '?';
 	if (intmap_set(&trace->threads, serial, thread)) {
 		free(thread);
 		return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts about the kernel: what is read from text, and what follows from given facts. The real kernel's
- * answers are for tests/live/test_doctor.sh. */
+/* Facts about the kernel: what is read from text, and what follows from given facts. The real
+ * kernel's answers are for tests/live/test_doctor.sh. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>

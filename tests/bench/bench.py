@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What tracing costs: `make bench`, as root.
+
+    tests/bench/bench.py [--quick] [--strict] OUTPUT      OUTPUT is the build tree, .output
+
+Every cost is a ratio to what the kernel itself takes for the same probe hits, measured in the same
+run: an empty BPF program on the same sites of the same process. The tracers take turns, round by
+round, and each number is the least of all rounds, so that other work on the machine falls out.
+
+Exit status: 0 measured, whatever the verdicts; with --strict 1 when a budget is not met; 2 failed.
+"""
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from tracers import BenchError, Bpftrace, Empty, Loop, Spantrace
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+WORKS = ["thread", "labels", "event", "async", "nested", "recursive"]
+ATTACH_SITES = [10, 1000, 10000]
+
+
+class Plan:
+    """How long each thing is measured."""
+
+    def __init__(self, quick):
+        self.rounds = 3 if quick else 8
+        self.run_ms = 100 if quick else 250
+        self.loader_rounds = 1 if quick else 3
+        self.loader_ms = 1000 if quick else 2000
+        self.attach_rounds = 1 if quick else 2
+
+
+class Least:
+    """The least of what was measured, by name."""
+
+    def __init__(self):
+        self.values = {}
+
+    def add(self, name, value):
+        self.values[name] = min(value, self.values.get(name, value))
+
+    def get(self, *name):
+        return self.values.get(name)
+
+
+class Table:
+    """Prints as it goes. A budget is an upper bound of the row's last number."""
+
+    def __init__(self):
+        self.over = 0
+
+    def head(self, *columns):
+        print()
+        self._print(*columns)
+
+    @staticmethod
+    def _print(work, value, beside, ratio, budget, verdict):
+        print(f"{work:<38} {value:>10} {beside:>10} {ratio:>8} {budget:>8}  {verdict}")
+
+    def _row(self, work, value, beside, ratio, judged, budget, budget_text):
+        verdict = ""
+        if budget is not None:
+            verdict = "met" if judged <= budget else "OVER"
+            self.over += judged > budget
+        self._print(work, value, beside, ratio, budget_text, verdict)
+
+    def ratio(self, work, value, beside, budget=None):
+        if value is None or beside is None:
+            return
+        ratio = value / beside
+        self._row(work, f"{value:.0f} ns", f"{beside:.0f} ns", f"{ratio:.2f}", ratio, budget,
+                  "" if budget is None else f"<= {budget:.2f}")
+
+    def value(self, work, value, unit, budget=None, beside=None, digits=2):
+        self._row(work, f"{value:.{digits}f} {unit}",
+                  "" if beside is None else f"{beside:.{digits}f} {unit}", "", value, budget,
+                  "" if budget is None else f"<= {budget:g}")
+
+
+def one_round(least, plan, output, loop, scratch, with_bpftrace):
+    """Every tracer once on the same process."""
+    def measure(tracer, work, threads=1):
+        least.add((tracer, work, threads), loop.run(work, plan.run_ms, threads)[1])
+
+    two = len(loop.cpus) > 1
+    for work in ["none", "thread", "labels", "async"]:
+        measure("nobody", work)
+    with Empty(output, loop) as empty:
+        for work in WORKS:
+            measure("empty", work)
+        if two:
+            measure("empty", "thread", 2)
+    lost = 0
+    with Spantrace(output, loop, scratch) as spantrace:
+        for work in WORKS:
+            measure("spantrace", work)
+        if two:
+            measure("spantrace", "thread", 2)
+    lost += spantrace.lost
+    with Spantrace(output, loop, scratch, "-m", "wall") as spantrace:
+        measure("wall", "thread")
+    lost += spantrace.lost
+    if with_bpftrace:
+        with Bpftrace(loop, scratch):
+            measure("bpftrace", "thread")
+    return lost, empty.method
+
+
+def print_hits(table, least):
+    table.head("ns a span, min", "spantrace", "empty", "ratio", "budget", "")
+    rows = [
+        ("thread span", "spantrace", "thread", 1, 1.20),
+        ("  wall only (-m wall)", "wall", "thread", 1, None),
+        ("  ten nested in each other", "spantrace", "nested", 1, 1.20),
+        ("  ten of the same, recursive", "spantrace", "recursive", 1, None),
+        ("  two threads, the loader beside them", "spantrace", "thread", 2, None),
+        ("  two labels at the enter", "spantrace", "labels", 1, None),
+        ("async span: new, enter, exit, close", "spantrace", "async", 1, 1.40),
+        ("event: one hit", "spantrace", "event", 1, None),
+    ]
+    for text, tracer, work, threads, budget in rows:
+        table.ratio(text, least.get(tracer, work, threads), least.get("empty", work, threads), budget)
+
+    table.head("ns a span, min", "spantrace", "bpftrace", "ratio", "budget", "")
+    if least.get("bpftrace", "thread", 1) is None:
+        print("left out: bpftrace is not installed")
+    table.ratio("thread span", least.get("spantrace", "thread", 1),
+                least.get("bpftrace", "thread", 1), 0.75)
+
+    table.head("nobody attached", "a span", "", "", "budget", "")
+    base = least.get("nobody", "none", 1)
+    for text, work in [("thread span", "thread"), ("thread span with two labels", "labels"),
+                       ("async span", "async")]:
+        table.value(text, max(0.0, least.get("nobody", work, 1) - base), "ns", 1)
+
+
+def measure_loader(plan, output, loop, scratch):
+    """What spantrace itself takes while one core does nothing but hits. Returns rows and losses."""
+    cores, rates = Least(), {}
+    peak = anonymous = lost = records = 0
+    for _ in range(plan.loader_rounds):
+        with Spantrace(output, loop, scratch) as spantrace:
+            for work in ["thread", "event"]:
+                cpu, begin = spantrace.cpu_s(), time.monotonic()
+                spans, _ = loop.run(work, plan.loader_ms)
+                took = time.monotonic() - begin
+                cores.add((work,), (spantrace.cpu_s() - cpu) / took)
+                rates[work] = max(rates.get(work, 0), spans / took / 1e6)
+                records += spans
+            anonymous = max(anonymous, spantrace.anonymous_kib())
+        peak = max(peak, spantrace.peak_kib)
+        lost += spantrace.lost
+    return cores, rates, peak, anonymous, records, lost
+
+
+def print_loader(table, plan, output, loop, scratch):
+    cores, rates, peak, anonymous, records, lost = measure_loader(plan, output, loop, scratch)
+    table.head("loader, full rate from one core", "", "", "", "budget", "")
+    for text, work in [("CPU at {:.2f} M spans/s", "thread"), ("CPU at {:.2f} M events/s", "event")]:
+        table.value(text.format(rates[work]), cores.get(work), "core", 0.25)
+    table.value(f"records lost of {records / 1e6:.1f} M", lost, "", 0, digits=0)
+    table.value("memory beyond the rings", anonymous / 1024, "MiB", 64, digits=1)
+    table.value("peak RSS, rings and report included", peak / 1024, "MiB", digits=1)
+
+
+def build_sites(scratch, sites):
+    """bench_loop with SITES more markers, two to a span. Returns its path."""
+    header = os.path.join(scratch, f"sites{sites}.h")
+    program = os.path.join(scratch, f"sites{sites}")
+    with open(header, "w", encoding="utf-8") as file:
+        for i in range(sites // 2):
+            file.write(f"SPAN_ENTER(many, s{i});\nSPAN_EXIT(many, s{i});\n")
+    subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-O1", "-D_GNU_SOURCE",
+                    "-I" + os.path.join(ROOT, "usdt"), f'-DBENCH_SITES="{header}"',
+                    os.path.join(ROOT, "tests/bench/bench_loop.c"), "-lpthread", "-o", program],
+                   check=True)
+    return program
+
+
+def print_attach(table, plan, output, scratch, cpus, method):
+    table.head("attach and detach", "spantrace", "empty", "", "budget", "")
+    sizes = ATTACH_SITES
+    if method != "uprobe_multi":
+        # Perf events take a sixth of a second each.
+        sizes = sizes[:1]
+        print("left out: 1000 and 10000 sites, for want of uprobe_multi links (kernel 6.6)")
+    for sites in sizes:
+        least = Least()
+        with Loop(build_sites(scratch, sites), cpus[:1]) as loop:
+            for _ in range(plan.attach_rounds):
+                with Empty(output, loop) as empty:
+                    pass
+                with Spantrace(output, loop, scratch) as spantrace:
+                    time.sleep(0.3)
+                if spantrace.result["duration_ns"] < 100e6 or spantrace.result["refused"]:
+                    raise BenchError(f"{sites} sites: spantrace did not attach all of them in time")
+                for name, tracer in [("empty", empty), ("spantrace", spantrace)]:
+                    least.add((name, "attach"), tracer.attach_s)
+                    least.add((name, "detach"), tracer.detach_s)
+        for text, what in [("{} sites: start to first span", "attach"),
+                           ("{} sites: Ctrl-C to end", "detach")]:
+            table.value(text.format(sites), least.get("spantrace", what), "s",
+                        1 if sites == sizes[-1] else None, least.get("empty", what))
+
+
+def cpu_model():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def bench(plan, output, scratch):
+    """Measures and prints. Returns how many budgets were not met."""
+    # The last CPUs: the first one has most of the interrupts.
+    cpus = sorted(os.sched_getaffinity(0), reverse=True)[:2]
+    with_bpftrace = shutil.which("bpftrace") is not None
+    table, least, lost, begin = Table(), Least(), 0, time.monotonic()
+
+    with Loop(os.path.join(output, "bench", "bench_loop"), cpus) as loop:
+        for i in range(plan.rounds):
+            if sys.stderr.isatty():
+                print(f"\rround {i + 1} of {plan.rounds}", end="", file=sys.stderr, flush=True)
+            more, method = one_round(least, plan, output, loop, scratch, with_bpftrace)
+            lost += more
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        print(f"kernel {platform.release()}, {cpu_model()}, {os.cpu_count()} CPUs, {method}; "
+              f"target on CPU {cpus[0]}, {plan.rounds} rounds")
+        print_hits(table, least)
+        print(f"\nrecords lost in the rounds: {lost}")
+        if len(cpus) < 2:
+            print("left out: two threads, for want of a second CPU")
+        print_loader(table, plan, output, loop, scratch)
+    print_attach(table, plan, output, scratch, cpus, method)
+    print(f"\n{time.monotonic() - begin:.0f} s; "
+          + (f"{table.over} over budget" if table.over else "every budget met"))
+    return table.over
+
+
+def main():
+    parser = argparse.ArgumentParser(description="What tracing costs, as ratios.")
+    parser.add_argument("--quick", action="store_true", help="a fifth of the time, less exact")
+    parser.add_argument("--strict", action="store_true", help="fail when a budget is not met")
+    parser.add_argument("output", help="the build tree, .output")
+    args = parser.parse_args()
+    if os.geteuid() != 0:
+        print("bench.py: probes need root: sudo make bench", file=sys.stderr)
+        return 2
+    try:
+        with tempfile.TemporaryDirectory(prefix="spantrace-bench-") as scratch:
+            over = bench(Plan(args.quick), os.path.abspath(args.output), scratch)
+    except (BenchError, OSError, subprocess.SubprocessError) as error:
+        print(f"bench.py: {error}", file=sys.stderr)
+        return 2
+    return 1 if args.strict and over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
