@@ -178,7 +178,7 @@ int async_exit(struct pt_regs *ctx)
 	cookie = bpf_get_attach_cookie(ctx);
 	if (read_id(ctx, cookie, &id))
 		return 0;
-	top = t->depth ? frame_at(t, task, t->depth - 1) : NULL;
+	top = t->depth ? frame_at(t, t->depth - 1) : NULL;
 	if (likely(top && top->flags & FRAME_ASYNC && top->id == id &&
 		   top->def == COOKIE_DEF(cookie))) {
 		read_usage(task, &usage);

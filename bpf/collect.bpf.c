@@ -18,7 +18,7 @@ static long write_open(u32 i, struct open_walk *walk)
 
 	if (i >= walk->depth)
 		return 1;
-	f = frame_at(walk->t, walk->task, walk->depth - 1 - i);
+	f = frame_at(walk->t, walk->depth - 1 - i);
 	if (!f)
 		return 1;
 	if (f->flags & FRAME_DEAD)

@@ -30,6 +30,7 @@ static __noinline void end_thread(struct thread_state *t, struct task_struct *ta
 	charge_top(t, task, walk.now, &walk.usage);
 	walk.top = t->depth;
 	close_walk(&walk);
+	free_chunks(t);
 	t->too_deep = 0;
 	record = control_reserve(sizeof(*record));
 	if (!record)

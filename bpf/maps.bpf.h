@@ -56,13 +56,22 @@ struct {
 	__type(value, struct thread_state);
 } threads SEC(".maps");
 
-/* Frames below FRAMES_NEAR, for the few threads that go so deep. */
+/* Frames above FRAMES_NEAR, for the few threads that go so deep; deleted with the thread. */
 struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CHUNKS_MAX);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct deep_frames);
-} deep SEC(".maps");
+	__type(key, struct chunk_key);
+	__type(value, struct chunk);
+} chunks SEC(".maps");
+
+/* What a new chunk is made from. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct chunk);
+} empty_chunk SEC(".maps");
 
 /* By the cookie's site. The loader sizes it to the plan. */
 struct {

@@ -54,7 +54,7 @@ static __always_inline u32 path_of_top(struct thread_state *t, struct task_struc
 
 	if (!t->depth)
 		return PATH_ROOT;
-	top = frame_at(t, task, t->depth - 1);
+	top = frame_at(t, t->depth - 1);
 	return top ? top->path : PATH_ROOT;
 }
 

@@ -128,7 +128,7 @@ int span_exit(struct pt_regs *ctx)
 		count_loss(LOSS_ORPHAN_EXIT, 1);
 		return 0;
 	}
-	top = frame_at(t, task, t->depth - 1);
+	top = frame_at(t, t->depth - 1);
 	if (!top)
 		return 0;
 	if (unlikely(top->def != def || top->flags & FRAME_ASYNC ||

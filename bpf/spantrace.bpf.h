@@ -72,10 +72,16 @@ struct thread_state {
 	struct frame frames[FRAMES_NEAR];
 };
 
-struct deep_frames {
-	struct frame frames[FRAMES_DEEP];
+struct chunk_key {
+	u32 thread; /* serial */
+	u32 chunk;
+};
+
+struct chunk {
+	struct frame frames[FRAMES_CHUNK];
 };
 
 _Static_assert(sizeof(struct thread_state) < 4000, "one small kernel allocation a thread");
+_Static_assert(sizeof(struct chunk) < 4000, "one small kernel allocation a chunk");
 
 #endif

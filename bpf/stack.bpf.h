@@ -99,9 +99,9 @@ static __always_inline struct frame *push(struct thread_state *t, struct task_st
 {
 	struct frame *f;
 
-	if (unlikely(t->depth == FRAMES_NEAR))
-		bpf_task_storage_get(&deep, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	f = frame_at(t, task, t->depth);
+	if (unlikely(t->depth >= FRAMES_NEAR && (t->depth - FRAMES_NEAR) % FRAMES_CHUNK == 0))
+		add_chunk(t);
+	f = frame_at(t, t->depth);
 	if (unlikely(!f)) {
 		if (!t->too_deep++)
 			t->too_deep_sp = sp;
@@ -144,7 +144,7 @@ static long drop_dead(u32 i, void *context)
 
 	if (!t || !t->depth || !t->dead)
 		return 1;
-	top = frame_at(t, task, t->depth - 1);
+	top = frame_at(t, t->depth - 1);
 	if (!top || !(top->flags & FRAME_DEAD))
 		return 1;
 	t->open_mask = top->open_mask;
@@ -211,7 +211,7 @@ static long close_step(u32 i, struct close_walk *walk)
 
 	if (!t)
 		return 1;
-	f = frame_at(t, task, index);
+	f = frame_at(t, index);
 	if (!f)
 		return 1;
 	if (!(f->flags & FRAME_DEAD) && (last || !walk->only_to) &&
@@ -256,7 +256,7 @@ static long search_step(u32 i, struct frame_search *s)
 
 	if (!t || i >= s->top)
 		return 1;
-	f = frame_at(t, task, index);
+	f = frame_at(t, index);
 	if (!f)
 		return 1;
 	if (f->def != s->def || f->flags & FRAME_DEAD ||

@@ -113,25 +113,54 @@ static __always_inline struct thread_state *thread_of(struct task_struct *task)
 	return t;
 }
 
-static __noinline struct frame *deep_frame(struct task_struct *task, u32 i)
+static __noinline struct frame *deep_frame(struct thread_state *t, u32 i)
 {
-	struct deep_frames *d = bpf_task_storage_get(&deep, task, NULL, 0);
+	struct chunk_key key = {.thread = t->serial, .chunk = i / FRAMES_CHUNK};
+	struct chunk *chunk = bpf_map_lookup_elem(&chunks, &key);
+	u32 index = i % FRAMES_CHUNK;
 
-	if (!d)
+	if (!chunk)
 		return NULL;
-	barrier_var(d);
-	if (i >= FRAMES_DEEP)
+	barrier_var(index);
+	if (index >= FRAMES_CHUNK)
 		return NULL;
-	return &d->frames[i];
+	return &chunk->frames[index];
 }
 
 /* Frame I of the thread's stack, 0 at the bottom; NULL when there is no such place. */
-static __always_inline struct frame *frame_at(struct thread_state *t, struct task_struct *task,
-					      u32 i)
+static __always_inline struct frame *frame_at(struct thread_state *t, u32 i)
 {
 	if (likely(i < FRAMES_NEAR))
 		return &t->frames[i];
-	return deep_frame(task, i - FRAMES_NEAR);
+	return deep_frame(t, i - FRAMES_NEAR);
+}
+
+/* Makes the chunk that the next frame needs. */
+static __noinline void add_chunk(struct thread_state *t)
+{
+	struct chunk_key key = {
+		.thread = t->serial,
+		.chunk = (t->depth - FRAMES_NEAR) / FRAMES_CHUNK,
+	};
+	u32 zero = 0;
+	struct chunk *empty = bpf_map_lookup_elem(&empty_chunk, &zero);
+
+	if (empty && key.chunk < FRAMES_CHUNKS)
+		bpf_map_update_elem(&chunks, &key, empty, BPF_NOEXIST);
+}
+
+static long free_chunk(u32 i, struct chunk_key *key)
+{
+	key->chunk = i;
+	return bpf_map_delete_elem(&chunks, key) != 0;
+}
+
+/* A thread that ends gives its chunks back; most have none. */
+static __noinline void free_chunks(struct thread_state *t)
+{
+	struct chunk_key key = {.thread = t->serial};
+
+	bpf_loop(FRAMES_CHUNKS, free_chunk, &key, 0);
 }
 
 /* Charges the time since the stack last changed to the frame on top. Called at each change, so self
@@ -144,7 +173,7 @@ static __always_inline void charge_top(struct thread_state *t, struct task_struc
 	if (t->depth) {
 		u64 slice = now - t->last;
 
-		top = frame_at(t, task, t->depth - 1);
+		top = frame_at(t, t->depth - 1);
 		if (top) {
 			top->self_ns += slice;
 			if (knob_usage) {

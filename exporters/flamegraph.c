@@ -126,6 +126,14 @@ static void add_amount(struct graph *g, u64 weight)
 	text_add_str(&g->line, ")");
 }
 
+/* A name without its provider, where the whole does not fit. */
+static const char *short_label(const char *label, unsigned columns)
+{
+	const char *colons = strstr(label, "::");
+
+	return colons && label[text_fit(label, columns)] ? colons + 2 : label;
+}
+
 /* KIND is the class of the rectangle; NULL: the label's colour. */
 static void draw_frame(struct graph *g, const char *label, const char *kind, u32 depth, u64 start,
 		       const struct stacks_frame *frame)
@@ -159,7 +167,7 @@ static void draw_frame(struct graph *g, const char *label, const char *kind, u32
 		svg_add_number(b, "<text x=\"", x + TEXT_INSET);
 		svg_add_number(b, "\" y=\"", TOP + (double)depth * ROW + 13);
 		text_add_str(b, "\">");
-		svg_add_cut(b, label, columns);
+		svg_add_cut(b, short_label(label, columns), columns);
 		text_add_str(b, "</text>");
 	}
 	text_add_str(b, "</g>\n");

@@ -105,8 +105,15 @@
 		return text;
 	}
 
+	// A name without its provider, where the whole does not fit.
+	function fitted(name, pixels) {
+		var text = cut(name, pixels), colons = name.indexOf('::');
+
+		return text === name || colons < 0 ? text : cut(name.slice(colons + 2), pixels);
+	}
+
 	function place(frame, x, w) {
-		var text = cut(frame.name, w - 6);
+		var text = fitted(frame.name, w - 6);
 
 		if (frame.hidden) {
 			frame.g.style.display = '';

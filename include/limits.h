@@ -3,11 +3,14 @@
 #ifndef SPANTRACE_LIMITS_H
 #define SPANTRACE_LIMITS_H
 
-/* Open spans on one thread: the first FRAMES_NEAR stand in the thread's state, the rest in a second
- * block that only threads which go that deep have. Deeper ones are counted too_deep. */
-#define FRAMES_NEAR 24
-#define FRAMES_DEEP 232
-#define FRAMES_MAX  (FRAMES_NEAR + FRAMES_DEEP)
+/* Open spans on one thread: the first FRAMES_NEAR stand in the thread's state, the rest in chunks that
+ * only threads which go that deep have; both below a page, the most that every kernel gives from any
+ * context. Deeper spans are counted too_deep. */
+#define FRAMES_NEAR   24
+#define FRAMES_CHUNK  29
+#define FRAMES_CHUNKS 8
+#define FRAMES_MAX    (FRAMES_NEAR + FRAMES_CHUNKS * FRAMES_CHUNK)
+#define CHUNKS_MAX    (1u << 16) /* in the whole trace */
 
 /* Distinct paths in a trace, the two reserved ones included. */
 #define PATHS_MAX      (1u << 17)
@@ -21,9 +24,9 @@
 /* Processes traced at one time. */
 #define PROCESSES_MAX (1u << 16)
 
-#define DEFS_MAX  (1u << 16)
+#define DEFS_MAX       (1u << 16)
 #define ASYNC_DEFS_MAX 1024
-#define SITES_MAX (1u << 18)
+#define SITES_MAX      (1u << 18)
 
 #define LABELS_MAX 4
 #define COMM_LEN   16

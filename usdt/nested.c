@@ -7,7 +7,7 @@
  *	  demo:query
  *	    demo:row                     --rows times
  *	  demo:walk                      nests in itself --depth times
- *	  demo:broken                    in the first --broken requests: entered, never left
+ *	  demo:reply                     by hand; the first --broken requests forget its exit
  *	  (event) demo:served            value: rows of the request
  */
 #include <stdio.h>
@@ -58,10 +58,13 @@ __attribute__((noinline)) static void walk(long level)
 	__asm__ __volatile__("");
 }
 
-/* By hand, and the exit is forgotten: the tracer ends it with the span around it. */
-static void leave_open(void)
+/* Where the exit is forgotten, the tracer ends the span with the one around it. */
+static void reply(long number)
 {
-	SPAN_ENTER(demo, broken);
+	SPAN_ENTER(demo, reply);
+	if (number < broken)
+		return;
+	SPAN_EXIT(demo, reply);
 }
 
 static void request(long number)
@@ -76,8 +79,7 @@ static void request(long number)
 	if (depth > 0)
 		walk(depth);
 	SPAN_EVENT_VALUE(demo, served, rows);
-	if (number < broken)
-		leave_open();
+	reply(number);
 	request_ns += example_now() - start;
 }
 
@@ -96,10 +98,9 @@ static void print_truth(void)
 			printf(";demo:walk");
 		printf(" %ld\n", spans);
 	}
-	if (broken) {
-		printf("truth demo:request;demo:broken %ld\n", broken);
-		printf("abandoned demo:request;demo:broken %ld\n", broken);
-	}
+	printf("truth demo:request;demo:reply %ld\n", spans);
+	if (broken)
+		printf("abandoned demo:request;demo:reply %ld\n", broken);
 	printf("event demo:request;demo:served %ld %ld\n", spans, spans * rows);
 	printf("time demo:request %lld\n", request_ns);
 	printf("time demo:request;demo:parse %lld\n", parse_ns);

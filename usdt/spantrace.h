@@ -78,12 +78,15 @@
  *
  * What it costs when nobody looks
  *
- * A marker without labels has no semaphore: it is its nop, and where there is an id, what it
- * takes to have that in a register or in memory. A marker with labels has a semaphore, a counter
- * that tracers raise while they look: its arguments are evaluated only then, so that it costs one
- * load and one branch that is not taken, however dear they are. (So arguments must have no side
+ * A marker without labels has no semaphore: it is its nop, and where there is an id, what it takes
+ * to have that in a register or in memory. A marker with labels has a semaphore, a counter that
+ * tracers raise while they look: its arguments are evaluated only then, so that it costs one load
+ * and one branch that is not taken, however dear they are. (So arguments must have no side
  * effects.) All markers of one name in one binary share one semaphore. A span with labels that
  * was entered before the tracer came has an exit only, as every span that was.
+ *
+ * The compiler moves no access to memory over a marker, so that work stays on the side of it
+ * where the source has it; values in registers it moves as it likes.
  *
  * Semaphores of your own probes are not touched, whether or not _SDT_HAS_SEMAPHORES is defined.
  *
@@ -91,8 +94,10 @@
  * How SPAN_SCOPE knows its exit
  *
  * The exit marker should stand in the function that the enter marker stands in: then the stack
- * pointers are equal, which is how a tracer tells recursion and fibers apart. Its name must be in
- * the assembler text, so each use needs code of its own that runs at the end of the block:
+ * pointers are equal, which is how a tracer tells recursion and fibers apart. (Where an optimiser
+ * sets up the frame on some paths only, they can differ; the tracer then takes the nearest enter.)
+ * The name must be in the assembler text, so each use needs code of its own that runs at the end of
+ * the block:
  *
  *   C++         the destructor of a local class, always inlined: one nop at every -O level
  *   C, gcc      a nested function, always inlined: one nop at every -O level. It uses no local
@@ -220,8 +225,8 @@
 	".popsection\n"                                                                    \
 	_SDT_ASM_BASE
 
-/* What a stapsdt note cannot hold, for the site right before, whose nop still is 990. A text of its own, in an asm
- * without operands: there the `%` and `{` that a path can have mean nothing. */
+/* What a stapsdt note cannot hold, for the site right before, whose nop still is 990. A text of
+ * its own, in an asm without operands: there the `%` and `{` that a path can have mean nothing. */
 #define SPANTRACE_NOTE_(provider, name, suffix, keys)                                      \
 	".pushsection .note.spantrace," SPANTRACE_STR_(_SDT_ASM_AUTOGROUP) ",\"note\"\n"   \
 	".balign 4\n"                                                                      \

@@ -326,6 +326,15 @@ add() {
 	printf '%s\n' "$*" >>"$jobs"
 }
 
+# Shrink-wrapping sets up a frame on some paths of a function only: an exception's exit then has another
+# stack pointer than the enter.
+one_frame() {
+	case $1 in
+	g*) echo -O2 -fno-shrink-wrap ;;
+	*) echo -O2 -mllvm -enable-shrink-wrap=false ;;
+	esac
+}
+
 c_checks() {
 	local c=$1 std o
 	for std in c99 c11 c17 c2x gnu11; do
@@ -355,9 +364,9 @@ c_checks() {
 		add refused $o "$c"
 	done
 	add trace plain.c "$c" -O2
-	for o in -O0 -O2; do
-		add trace scopes.c "$c" $o
-		add trace labels.c "$c" $o
+	for o in -O0 "$(one_frame "$c")"; do
+		add trace scopes.c "$c" "$o"
+		add trace labels.c "$c" "$o"
 	done
 }
 
@@ -378,9 +387,9 @@ cxx_checks() {
 	for o in 1 2 3 4 5; do
 		add refused $o "$c" -x c++
 	done
-	for o in -O0 -O2; do
-		add trace scopes.cc "$c" $o
-		add trace labels.cc "$c" $o
+	for o in -O0 "$(one_frame "$c")"; do
+		add trace scopes.cc "$c" "$o"
+		add trace labels.cc "$c" "$o"
 	done
 }
 

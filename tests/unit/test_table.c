@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns: widths by what a terminal shows, no spaces at line ends, nothing that drives a terminal. */
+/* Columns: widths by what a terminal shows, no spaces at line ends, no way to drive a terminal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -12,6 +12,7 @@
  *   app:small -8 -8 -8 -8 semaphore keys sh us sc c
  *   app:large -8 -8 -8 -8 semaphore keys l ul ll u
  *   app:odd -8 8 8 -8 semaphore keys bits array ptr v
+ *   app:written 8 semaphore keys text
  *
  * trace:
  *   app:one__enter 1
@@ -21,6 +22,7 @@
  *   app:small -2 65535 -1 120
  *   app:large -5 6 -7 4000000000
  *   app:odd 17 "arr" "arr" 4
+ *   app:written "yes"
  *   app:two__exit
  *   app:one__exit
  */
@@ -57,6 +59,7 @@ int main(int argc, char **argv)
 	long long ll = -7;
 	unsigned u = 4000000000u;
 	volatile int v = 4;
+	char written[4];
 
 	(void)argv;
 	{
@@ -67,6 +70,12 @@ int main(int argc, char **argv)
 		SPAN_EVENT_ARGS(app, small, sh, sh, us, us, sc, sc, c, c);
 		SPAN_EVENT_ARGS(app, large, l, l, ul, ul, ll, ll, u, u);
 		SPAN_EVENT_ARGS(app, odd, bits, r.bits, array, r.array, ptr, &r.array[0], v, v);
+		/* Only the tracer reads this one: the stores must be made all the same. */
+		written[0] = 'y';
+		written[1] = 'e';
+		written[2] = 's';
+		written[3] = '\0';
+		SPAN_EVENT_ARGS(app, written, text, written);
 	}
 	return evaluated;
 }

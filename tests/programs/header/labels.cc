@@ -12,6 +12,7 @@
  *   app:small -8 -8 -8 -8 semaphore keys sh us sc c
  *   app:large -8 -8 -8 -8 semaphore keys l ul ll u
  *   app:odd -8 8 8 -8 semaphore keys bits array ptr v
+ *   app:written 8 semaphore keys text
  *   app:enums -8 -8 -8 semaphore keys scoped wide w16
  *   app:typed -8 8 semaphore keys size id
  *   app:object__new 8 8
@@ -25,6 +26,7 @@
  *   app:small -2 65535 -1 120
  *   app:large -5 6 -7 4000000000
  *   app:odd 17 "arr" "arr" 4
+ *   app:written "yes"
  *   app:enums 200 119 116
  *   app:typed 1 "x"
  *   app:typed 8 "x"
@@ -70,7 +72,7 @@ class object
 	}
 
       private:
-	int other_;
+	volatile int other_;
 };
 
 } // namespace
@@ -91,6 +93,7 @@ int main(int argc, char **)
 	long long ll = -7;
 	unsigned u = 4000000000u;
 	volatile int v = 4;
+	char written[4];
 	const object o;
 
 	(void)o;
@@ -102,6 +105,12 @@ int main(int argc, char **)
 		SPAN_EVENT_ARGS(app, small, sh, sh, us, us, sc, sc, c, c);
 		SPAN_EVENT_ARGS(app, large, l, l, ul, ul, ll, ll, u, u);
 		SPAN_EVENT_ARGS(app, odd, bits, r.bits, array, r.array, ptr, &r.array[0], v, v);
+		/* Only the tracer reads this one: the stores must be made all the same. */
+		written[0] = 'y';
+		written[1] = 'e';
+		written[2] = 's';
+		written[3] = '\0';
+		SPAN_EVENT_ARGS(app, written, text, written);
 		SPAN_EVENT_ARGS(app, enums, scoped, scoped::MOST, wide, L'w', w16, u't');
 		typed('x', "x");
 		typed(1LL, "x");
