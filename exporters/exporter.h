@@ -32,8 +32,8 @@ struct export_options {
 	bool file_and_line;     /* frame:file:line (default 0) */
 	enum export_value value;
 	char title[EXPORT_TITLE_SIZE]; /* flamegraph; empty: the format's own */
-	bool color;        /* summary: to a terminal */
-	unsigned width;    /* summary: columns of the terminal; 0: do not cut */
+	bool color;                    /* summary: to a terminal */
+	unsigned width;                /* summary: columns of the terminal; 0: do not cut */
 };
 
 #define EXPORT_OPTIONS_DEFAULT                             \

@@ -99,10 +99,10 @@ const char *figures_share(char buf[FIGURES_SIZE], u64 part, u64 whole)
 {
 	double share = whole ? (double)part / (double)whole : 0;
 	unsigned hundredths = (unsigned)(share * 10000 + 0.5);
+	unsigned tenths = (unsigned)(share * 1000 + 0.5);
 
 	if (hundredths >= 1000)
-		snprintf(buf, FIGURES_SIZE, "%u.%u %%", (hundredths + 5) / 100,
-			 (hundredths + 5) / 10 % 10);
+		snprintf(buf, FIGURES_SIZE, "%u.%u %%", tenths / 10, tenths % 10);
 	else
 		snprintf(buf, FIGURES_SIZE, "%u.%02u %%", hundredths / 100, hundredths % 100);
 	return buf;

@@ -15,6 +15,7 @@
 #define MAX_INDENT 16 /* levels; deeper ones say how deep they are */
 
 #define MAX_NAME_WIDTH 200
+#define LAST_DROP      7 /* of the columns below */
 
 struct column {
 	const char *title;
@@ -109,7 +110,7 @@ static const struct column columns[] = {
 	{"count", 0, 0, 0, cell_count},
 	{"abandoned", 0, 1, 0, cell_abandoned},
 	{"open", 0, 1, 0, cell_open},
-	{"wall", METRIC_WALL, 1, 0, cell_wall},
+	{"wall", METRIC_WALL, 1, 7, cell_wall},
 	{"busy", METRIC_WALL, 0, 0, cell_busy},
 	{"self", METRIC_WALL, 0, 4, cell_self},
 	{"cpu", METRIC_CPU, 0, 5, cell_cpu},
@@ -117,7 +118,7 @@ static const struct column columns[] = {
 	{"in use", METRIC_HEAP, 0, 0, cell_inuse},
 	{"mean", METRIC_WALL, 0, 2, cell_mean},
 	{"p50", METRIC_WALL, 0, 1, cell_p50},
-	{"p99", METRIC_WALL, 0, 0, cell_p99},
+	{"p99", METRIC_WALL, 0, 6, cell_p99},
 	{"max", METRIC_WALL, 0, 3, cell_max},
 };
 
@@ -198,21 +199,19 @@ static void fit(struct table *t)
 
 	for (int drop = 1; width && table_width(t) > width; drop++) {
 		unsigned others = table_width(t) - t->name_width;
-		bool dropped = false;
 
 		if (others + SUMMARY_MIN_NAME <= width) {
 			t->name_width = width - others;
 			return;
 		}
-		for (size_t c = 0; c < NCOLUMNS; c++) {
-			if (columns[c].drop == drop)
-				t->widths[c] = 0;
-			dropped |= columns[c].drop > drop;
-		}
-		if (!dropped) {
+		if (drop > LAST_DROP) {
 			if (t->name_width > SUMMARY_MIN_NAME)
 				t->name_width = SUMMARY_MIN_NAME;
 			return;
+		}
+		for (size_t c = 0; c < NCOLUMNS; c++) {
+			if (columns[c].drop == drop)
+				t->widths[c] = 0;
 		}
 	}
 }
@@ -221,14 +220,14 @@ static void print_node(const struct table *t, const struct summary_node *node)
 {
 	char buf[FIGURES_SIZE];
 	unsigned indent = lead(t->tree, node, buf);
-	unsigned room;
+	unsigned mark = text_columns(buf), room;
 
-	if (indent > t->name_width / 2)
+	/* On a narrow terminal depth must not eat the name. */
+	if (indent + mark + text_columns(node->name) > t->name_width && indent > t->name_width / 2)
 		indent = t->name_width / 2;
 	summary_put_spaces(t->out, indent);
 	fputs(buf, t->out);
-	room = indent + text_columns(buf);
-	room = room < t->name_width ? t->name_width - room : 0;
+	room = indent + mark < t->name_width ? t->name_width - indent - mark : 0;
 	room -= summary_put_cut(t->out, node->name, room);
 	for (size_t c = 0; node->has_spans && c < NCOLUMNS; c++) {
 		if (!t->widths[c])

@@ -441,3 +441,12 @@ int elfnote_read(int fd, struct elfnote_file **out, const char **why)
 	*out = TAKE_PTR(file);
 	return 0;
 }
+
+bool elfnote_same_file(const struct elfnote_file *a, const struct elfnote_file *b)
+{
+	if (a->inode != b->inode || strcmp(a->build_id, b->build_id) != 0)
+		return false;
+	/* On an overlay file system one file shows under several devices; without a build-id
+	 * there is nothing better to go by. */
+	return a->build_id[0] || a->device == b->device;
+}

@@ -68,6 +68,9 @@ struct elfnote_file {
 int elfnote_read(int fd, struct elfnote_file **out, const char **why);
 void elfnote_free(struct elfnote_file **file);
 
+/* Whether A and B are one file, for the kernel's probes too, whatever paths and devices lead there. */
+bool elfnote_same_file(const struct elfnote_file *a, const struct elfnote_file *b);
+
 /* "nop", "nop5", … */
 const char *elfnote_nop_name(enum elfnote_nop nop);
 

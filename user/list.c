@@ -58,22 +58,13 @@ static void gather_free(struct gather *g)
 	g->seen = NULL;
 }
 
-bool list_same_file(const struct elfnote_file *a, const struct elfnote_file *b)
-{
-	if (a->inode != b->inode || strcmp(a->build_id, b->build_id) != 0)
-		return false;
-	/* On an overlay file system one file shows under several devices; without a build-id
-	 * there is nothing better to go by. */
-	return a->build_id[0] || a->device == b->device;
-}
-
 /* Takes *NOTES into the list, unless it is there already. *INDEX is where it stands. */
 static int add_file(struct list *list, const char *path, struct elfnote_file **notes, size_t *index)
 {
 	char *copy;
 
 	for (size_t i = 0; i < list->nfiles; i++) {
-		if (!list_same_file(list->files[i].notes, *notes))
+		if (!elfnote_same_file(list->files[i].notes, *notes))
 			continue;
 		elfnote_free(notes);
 		*index = i;
@@ -118,9 +109,9 @@ static int gather_path(struct gather *g, const char *path)
 		return 0;
 	}
 	g->nfiles++;
-	if (notes->nsites)
+	if (notes && notes->nsites)
 		return add_file(g->list, path, &notes, &index);
-	log_warn("%s: %s", path, notes->damaged ? notes->damaged : "it has no markers");
+	log_warn("%s: %s", path, notes && notes->damaged ? notes->damaged : "it has no markers");
 	return 0;
 }
 

@@ -29,9 +29,6 @@ struct list {
 
 /* Pairs the markers of LIST's files; fills the other fields. 0 or -ENOMEM. */
 int list_pair(struct list *list, const struct pair_options *options);
-/* Whether A and B are one file, for the kernel's probes too, whatever paths and devices lead
- * there. */
-bool list_same_file(const struct elfnote_file *a, const struct elfnote_file *b);
 void list_free(struct list *list);
 
 /* For people; VERBOSE adds the kind of nop at each site and the source line. 0 or -ENOMEM. */

@@ -16,6 +16,7 @@ struct output {
 	const char *path;
 	struct exporter exporter;
 	bool begun;
+	int failed; /* what it could not begin with: it gets nothing more */
 };
 
 struct outputs {
@@ -132,12 +133,14 @@ static int output_begin(struct output *output)
 	const struct exporter_ops *ops = output->exporter.ops;
 
 	if (output->begun)
-		return 0;
+		return output->failed;
 	output->begun = true;
 	if (output->exporter.out != stdout && ftruncate(fileno(output->exporter.out), 0) &&
 	    errno != EINVAL)
-		return -errno;
-	return ops->begin ? ops->begin(&output->exporter) : 0;
+		output->failed = -errno;
+	else if (ops->begin)
+		output->failed = ops->begin(&output->exporter);
+	return output->failed;
 }
 
 static int output_span(void *context, const struct model_span *span)

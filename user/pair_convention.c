@@ -200,7 +200,7 @@ static size_t partners(u8 suffix, u8 out[NCONVENTIONS])
 static char *why_event(const struct group *group, const struct pair_entry *entry)
 {
 	const char *s = group->separator;
-	const char *words[NCONVENTIONS];
+	const char *words[NCONVENTIONS] = {"", "", "", ""};
 	u8 suffixes[NCONVENTIONS];
 	size_t n = partners(entry->suffix, suffixes);
 

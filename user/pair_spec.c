@@ -73,7 +73,7 @@ static int parse_ends(struct pair_spec *spec, char *text, char *why, size_t len)
 	int err;
 
 	while ((end = strsep(&text, ","))) {
-		struct pair_name name;
+		struct pair_name name = {"", ""};
 
 		err = parse_marker(end, "END", &name, why, len);
 		if (err)

@@ -68,13 +68,6 @@ int plan_refuse(struct plan *plan, const char *marker, const char *why)
 	return 0;
 }
 
-static bool plan_same_file(const struct elfnote_file *a, const struct elfnote_file *b)
-{
-	if (a->inode != b->inode || strcmp(a->build_id, b->build_id) != 0)
-		return false;
-	return a->build_id[0] || a->device == b->device;
-}
-
 int plan_add_file(struct plan *plan, int fd, const char *shown)
 {
 	CLEANUP(elfnote_free) struct elfnote_file *notes = NULL;
@@ -94,7 +87,7 @@ int plan_add_file(struct plan *plan, int fd, const char *shown)
 		return 0;
 	}
 	for (i = 0; i < plan->nfiles; i++)
-		if (plan_same_file(plan->files[i].notes, notes))
+		if (elfnote_same_file(plan->files[i].notes, notes))
 			return 0;
 	if (notes->nsites) {
 		copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);

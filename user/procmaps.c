@@ -195,7 +195,7 @@ static int read_threads(pid_t pid, struct procmap **out, size_t *n)
 	while ((entry = readdir(dir))) {
 		AUTO_FREE struct procmap *maps = NULL;
 		int task = atoi(entry->d_name);
-		size_t count;
+		size_t count = 0;
 
 		if (task <= 0 || task == pid || read_task(task, &maps, &count) || count == 0)
 			continue;
@@ -279,7 +279,7 @@ int procmaps_open(const struct procmap *map)
 {
 	AUTO_CLOSE int fd = -1;
 	char path[PATH_MAX + 64];
-	u64 inode;
+	u64 inode = 0;
 	int err;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, map->task,

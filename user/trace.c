@@ -10,7 +10,9 @@
 #include "util/cleanup.h"
 #include "util/grow.h"
 
+/* Its id is no definition's, so that what is counted under it never joins the first one's. */
 static const struct model_def trace_other_paths = {
+	.id = DEFS_MAX,
 	.kind = MODEL_THREAD_SPAN,
 	.provider = "spantrace",
 	.name = "(other paths)",
@@ -221,7 +223,7 @@ u32 trace_def_of(struct trace *trace, u32 id)
 {
 	struct model_path *path = trace_path(trace, id);
 
-	return path && path->def ? path->def->id : 0;
+	return path && path->def ? path->def->id : DEFS_MAX;
 }
 
 int trace_error(const struct trace *trace)

@@ -51,8 +51,9 @@ void trace_record(struct trace *trace, const void *record, size_t size);
 /* The same for an async span that lives no more because its process or the trace has ended. */
 void trace_open_async(struct trace *trace, const struct wire_async *span, u64 now_ns);
 
-/* The process image of a thread and the definition of a path, by number; 0 where they are not known. */
+/* The process image of a thread, by number; 0 where it is not known. */
 u32 trace_process_of(const struct trace *trace, u32 thread);
+/* The definition of a path, by number; DEFS_MAX where it is none that was added. */
 u32 trace_def_of(struct trace *trace, u32 path);
 
 /* First error that a sink returned, or 0. */

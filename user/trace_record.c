@@ -35,6 +35,25 @@ static struct trace_row *trace_row(struct trace *trace, struct trace_thread *thr
 	return row;
 }
 
+/* The row of a thread and a path by their numbers. Where there is none the cause is counted; a path
+ * that cannot be makes no thread. */
+static struct trace_row *trace_row_of(struct trace *trace, u32 thread_serial, u32 path_id)
+{
+	const struct model_path *path = trace_path(trace, path_id);
+	struct trace_thread *thread;
+	struct trace_row *row;
+
+	if (!path || path->depth == 0) {
+		trace->damaged++;
+		return NULL;
+	}
+	thread = trace_thread(trace, thread_serial);
+	row = thread ? trace_row(trace, thread, path) : NULL;
+	if (!row)
+		trace->no_memory++;
+	return row;
+}
+
 static u64 minus(u64 a, u64 b)
 {
 	return a > b ? a - b : 0;
@@ -111,8 +130,7 @@ static void trace_deliver(struct trace *trace, const struct model_span *span)
 
 static void trace_span(struct trace *trace, const struct wire_span *record)
 {
-	struct trace_thread *thread = trace_thread(trace, record->head.thread);
-	struct model_path *path = trace_path(trace, record->path);
+	struct trace_row *row = trace_row_of(trace, record->head.thread, record->path);
 	struct model_span span = {
 		.start_ns = record->start_ns,
 		.end_ns = record->start_ns + record->busy_ns,
@@ -120,19 +138,11 @@ static void trace_span(struct trace *trace, const struct wire_span *record)
 		.self_ns = at_most(record->self_ns, record->busy_ns),
 		.flags = record->head.flags & (WIRE_ABANDONED | WIRE_OPEN | WIRE_SEGMENT),
 	};
-	struct trace_row *row;
 
-	if (!thread || !path || path->depth == 0) {
-		trace->damaged++;
+	if (!row)
 		return;
-	}
-	row = trace_row(trace, thread, path);
-	if (!row) {
-		trace->no_memory++;
-		return;
-	}
-	span.thread = &thread->model;
-	span.path = path;
+	span.thread = row->model.thread;
+	span.path = row->model.path;
 	span.total.cpu_ns = span.busy_ns;
 	span.self_cpu_ns = span.self_ns;
 	if (record->head.size > WIRE_SPAN_SHORT) {
@@ -154,8 +164,7 @@ static void trace_span(struct trace *trace, const struct wire_span *record)
 
 static void trace_async(struct trace *trace, const struct wire_async *record)
 {
-	struct trace_thread *thread = trace_thread(trace, record->head.thread);
-	struct model_path *path = trace_path(trace, record->path);
+	struct trace_row *row = trace_row_of(trace, record->head.thread, record->path);
 	struct model_span span = {
 		.id = record->id,
 		.start_ns = record->start_ns,
@@ -164,19 +173,11 @@ static void trace_async(struct trace *trace, const struct wire_async *record)
 		.self_ns = at_most(record->self_ns, record->busy_ns),
 		.flags = record->head.flags & (WIRE_ABANDONED | WIRE_OPEN),
 	};
-	struct trace_row *row;
 
-	if (!thread || !path || path->depth == 0) {
-		trace->damaged++;
+	if (!row)
 		return;
-	}
-	row = trace_row(trace, thread, path);
-	if (!row) {
-		trace->no_memory++;
-		return;
-	}
-	span.thread = &thread->model;
-	span.path = path;
+	span.thread = row->model.thread;
+	span.path = row->model.path;
 	trace_usage(&span, record->off_ns, record->run_delay_ns, record->self_off_ns,
 		    record->self_run_delay_ns);
 	span.total.vol_switches = record->vol_switches;
@@ -200,8 +201,8 @@ void trace_open_async(struct trace *trace, const struct wire_async *span, u64 no
 
 static void trace_event(struct trace *trace, const struct wire_event *record)
 {
-	struct trace_thread *thread = trace_thread(trace, record->head.thread);
 	struct model_path *path = trace_path(trace, record->path);
+	struct trace_thread *thread;
 	struct model_event event = {
 		.time_ns = record->time_ns,
 		.value = (s64)record->value,
@@ -212,8 +213,13 @@ static void trace_event(struct trace *trace, const struct wire_event *record)
 	size_t i;
 	u64 key;
 
-	if (!thread || !path || path->depth == 0) {
+	if (!path || path->depth == 0) {
 		trace->damaged++;
+		return;
+	}
+	thread = trace_thread(trace, record->head.thread);
+	if (!thread) {
+		trace->no_memory++;
 		return;
 	}
 	key = trace_row_key(thread->model.serial, path->def->id);
@@ -255,7 +261,8 @@ static void trace_thread_begins(struct trace *trace, const struct wire_thread *r
 	thread->model.tid = record->tid;
 	if (record->start_ns > trace->begin_ns)
 		thread->model.start_ns = record->start_ns;
-	memcpy(thread->model.comm, record->comm, MODEL_COMM_LEN - 1);
+	if (!thread->ended) /* the name at the end is the newer one, whichever comes first */
+		memcpy(thread->model.comm, record->comm, MODEL_COMM_LEN - 1);
 }
 
 static void trace_thread_ends(struct trace *trace, const struct wire_thread_end *record)
@@ -308,6 +315,8 @@ void trace_record(struct trace *trace, const void *data, size_t size)
 	case WIRE_FORK:
 	case WIRE_EXEC:
 	case WIRE_EXIT:
+		if (head->size != sizeof(struct wire_life))
+			goto damaged;
 		return;
 	}
 damaged:

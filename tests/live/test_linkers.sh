@@ -243,5 +243,5 @@ for file in /usr/lib/postgresql/15/bin/postgres=71 /usr/bin/python3.11=8 \
 done
 
 [ -z "$left_out" ] || echo "left out, not installed:$left_out"
-echo "$((tried)) files, $failed failures"
+echo "$((tried - failed)) passed, $failed failed, 0 skipped"
 [ $failed -eq 0 ]

@@ -86,6 +86,7 @@ static void test_share(void **state)
 	assert_string_equal(figures_share(buf, 1, 3), "33.3 %");
 	assert_string_equal(figures_share(buf, 1, 16), "6.25 %");
 	assert_string_equal(figures_share(buf, 99996, 1000000), "10.0 %");
+	assert_string_equal(figures_share(buf, 99945, 100000), "99.9 %");
 	assert_string_equal(figures_share(buf, 99996, 100000), "100.0 %");
 	assert_string_equal(figures_share(buf, UINT64_MAX, UINT64_MAX), "100.0 %");
 }
@@ -103,7 +104,7 @@ static void test_values(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_time),  cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_time),   cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_counts), cmocka_unit_test(test_share),
 		cmocka_unit_test(test_values),
 	};

@@ -101,7 +101,9 @@ static void test_numbers(void **state)
 	jsonw_s64(w, NULL, -1);
 	jsonw_s64(w, NULL, 0);
 	jsonw_end(w);
-	assert_written(writer, "[18446744073709551615, -9223372036854775808, 9223372036854775807, -1, 0]\n");
+	assert_written(
+		writer,
+		"[18446744073709551615, -9223372036854775808, 9223372036854775807, -1, 0]\n");
 }
 
 static void test_escapes(void **state)
@@ -114,9 +116,10 @@ static void test_escapes(void **state)
 	jsonw_string(w, "u", "µ日🔥");
 	jsonw_string(w, "bad", "a\xff\xc0\x80\xe2\x82z");
 	jsonw_end(w);
-	assert_written(writer,
-		       "{\"k\\\"\\n\": \"\\\"\\\\/\\n\\r\\t\\u0001\\u001f\\u007f'\", "
-		       "\"u\": \"µ日🔥\", \"bad\": \"a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz\"}\n");
+	assert_written(
+		writer,
+		"{\"k\\\"\\n\": \"\\\"\\\\/\\n\\r\\t\\u0001\\u001f\\u007f'\", "
+		"\"u\": \"µ日🔥\", \"bad\": \"a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz\"}\n");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -124,7 +127,7 @@ static void test_escapes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_empty),   TEST(test_layout),	TEST(test_inline_at_top),
+		TEST(test_empty),   TEST(test_layout),  TEST(test_inline_at_top),
 		TEST(test_numbers), TEST(test_escapes),
 	};
 

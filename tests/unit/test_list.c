@@ -260,20 +260,20 @@ static void test_same_file(void **state)
 	struct elfnote_file b = a;
 
 	(void)state;
-	assert_true(list_same_file(&a, &b));
+	assert_true(elfnote_same_file(&a, &b));
 	b.device = 2; /* an overlay */
-	assert_true(list_same_file(&a, &b));
+	assert_true(elfnote_same_file(&a, &b));
 	b.build_id[0] = 'b';
-	assert_false(list_same_file(&a, &b));
+	assert_false(elfnote_same_file(&a, &b));
 	b = a;
 	b.inode = 2;
-	assert_false(list_same_file(&a, &b));
+	assert_false(elfnote_same_file(&a, &b));
 	/* Without build-ids the device must do. */
 	a.build_id[0] = '\0';
 	b = a;
-	assert_true(list_same_file(&a, &b));
+	assert_true(elfnote_same_file(&a, &b));
 	b.device = 2;
-	assert_false(list_same_file(&a, &b));
+	assert_false(elfnote_same_file(&a, &b));
 }
 
 /* list_run() in a child with its streams in a file: status, and what it wrote to both. */

@@ -136,7 +136,8 @@ static void test_wall(void **state)
 	stacks_free(&s);
 }
 
-/* A thread that ended, one that began before the trace, one that was inside longer than it was seen. */
+/* A thread that ended, one that began before the trace, one that was inside longer than it was
+ * seen. */
 static void test_lifetimes(void **state)
 {
 	struct export_options o = EXPORT_OPTIONS_DEFAULT;
@@ -237,7 +238,7 @@ static void test_odd_threads(void **state)
 static void test_nothing(void **state)
 {
 	struct export_options o = EXPORT_OPTIONS_DEFAULT;
-	struct profile profile = { .metrics = METRIC_WALL };
+	struct profile profile = {.metrics = METRIC_WALL};
 	struct stacks *s = NULL;
 
 	(void)state;
@@ -276,7 +277,7 @@ static void test_deep(void **state)
 
 	assert_true(paths && rows);
 	for (u32 i = 1; i <= DEPTH; i++) {
-		paths[i] = (struct model_path){ .id = i, .depth = i, .parent = &paths[i - 1] };
+		paths[i] = (struct model_path){.id = i, .depth = i, .parent = &paths[i - 1]};
 		paths[i].def = &sample->inner;
 		rows[DEPTH - i].thread = &sample->web;
 		rows[DEPTH - i].path = &paths[i];
@@ -309,7 +310,7 @@ static void test_wide(void **state)
 	assert_true(paths && rows && names);
 	for (u32 i = 0; i < WIDTH; i++) {
 		snprintf(names[i], sizeof(names[i]), "%06u", i * 7919 % WIDTH);
-		paths[i] = (struct model_path){ .parent = &sample->paths[0], .def = &sample->inner };
+		paths[i] = (struct model_path){.parent = &sample->paths[0], .def = &sample->inner};
 		paths[i].name = names[i];
 		rows[i].thread = &sample->web;
 		rows[i].path = &paths[i];

@@ -20,7 +20,7 @@ static void assert_codes(const char *text, const u32 *codes)
 	assert_int_equal(*text, 0);
 }
 
-#define CODES(...) ((const u32[]){ __VA_ARGS__, 0 })
+#define CODES(...) ((const u32[]){__VA_ARGS__, 0})
 
 static void test_valid(void **state)
 {
@@ -72,7 +72,7 @@ static void test_round_trip(void **state)
 
 static void assert_safe(const char *text, const char *want)
 {
-	AUTO_TEXT b = { 0 };
+	AUTO_TEXT b = {0};
 
 	text_add_safe(&b, text);
 	assert_false(b.failed);
@@ -87,7 +87,8 @@ static void test_safe(void **state)
 	assert_safe("plain, \"quoted\" <b> & ünï 日本", "plain, \"quoted\" <b> & ünï 日本");
 	assert_safe("a\nb\tc\rd\ve\ff", "a b c d e f");
 	assert_safe("\x1b[1m\x01\x7f", "\xef\xbf\xbd[1m\xef\xbf\xbd\xef\xbf\xbd");
-	/* Next line and CSI of the C1 set, line separator, a character that turns direction, BOM's twin. */
+	/* Next line and CSI of the C1 set, line separator, a character that turns direction, BOM's
+	 * twin. */
 	assert_safe("a\xc2\x85z", "a z");
 	assert_safe("a\xc2\x9bz", "a\xef\xbf\xbdz");
 	assert_safe("a\xe2\x80\xa8z", "a z");
@@ -122,7 +123,7 @@ static void test_fit(void **state)
 
 static void test_buffer(void **state)
 {
-	AUTO_TEXT b = { 0 };
+	AUTO_TEXT b = {0};
 
 	(void)state;
 	text_add_u64(&b, 0);
@@ -142,9 +143,9 @@ static void test_buffer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_valid),	cmocka_unit_test(test_invalid),
+		cmocka_unit_test(test_valid),      cmocka_unit_test(test_invalid),
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_safe),
-		cmocka_unit_test(test_columns), cmocka_unit_test(test_fit),
+		cmocka_unit_test(test_columns),    cmocka_unit_test(test_fit),
 		cmocka_unit_test(test_buffer),
 	};
 

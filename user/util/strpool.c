@@ -9,7 +9,7 @@
 
 /* The first block holds what a file with a few markers needs. */
 #define FIRST_BLOCK 1024
-#define LAST_BLOCK  (256 * 1024)
+#define LAST_BLOCK  (256 * 1024UL)
 
 struct block {
 	struct block *next;
@@ -63,7 +63,7 @@ static int add_block(struct strpool *pool, size_t need)
 	pool->free = block->data;
 	pool->free_size = size;
 	if (pool->next_size < LAST_BLOCK)
-		pool->next_size *= 2;
+		pool->next_size += pool->next_size;
 	return 0;
 }
 
