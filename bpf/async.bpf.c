@@ -86,6 +86,15 @@ static __noinline int make_async(struct thread_state *t, const struct wire_async
 	return 0;
 }
 
+/* Which async span the site speaks of. -1 when its id cannot be read, which is counted. */
+static __always_inline int read_key(struct pt_regs *ctx, struct thread_state *t, u64 cookie,
+				    struct wire_async_key *key)
+{
+	key->process = t->process;
+	key->def = COOKIE_DEF(cookie);
+	return read_id(ctx, cookie, &key->id);
+}
+
 SEC("uprobe")
 int async_new(struct pt_regs *ctx)
 {
@@ -98,10 +107,8 @@ int async_new(struct pt_regs *ctx)
 	if (!t)
 		return 0;
 	cookie = bpf_get_attach_cookie(ctx);
-	if (read_id(ctx, cookie, &key.id))
+	if (read_key(ctx, t, cookie, &key))
 		return 0;
-	key.process = t->process;
-	key.def = COOKIE_DEF(cookie);
 	parent = async_parent(ctx, t, task, cookie);
 	make_async(t, &key, path_child(t, parent, key.def));
 	return 0;
@@ -121,10 +128,8 @@ int async_enter(struct pt_regs *ctx)
 	if (!t)
 		return 0;
 	cookie = bpf_get_attach_cookie(ctx);
-	if (read_id(ctx, cookie, &key.id))
+	if (read_key(ctx, t, cookie, &key))
 		return 0;
-	key.process = t->process;
-	key.def = COOKIE_DEF(cookie);
 	span = bpf_map_lookup_elem(&async_spans, &key);
 	if (span) {
 		path = span->path;
@@ -210,10 +215,8 @@ int async_close(struct pt_regs *ctx)
 	if (!t)
 		return 0;
 	cookie = bpf_get_attach_cookie(ctx);
-	if (read_id(ctx, cookie, &key.id))
+	if (read_key(ctx, t, cookie, &key))
 		return 0;
-	key.process = t->process;
-	key.def = COOKIE_DEF(cookie);
 	span = bpf_map_lookup_elem(&async_spans, &key);
 	if (!span) {
 		count_loss(LOSS_ORPHAN_EXIT, 1);

@@ -19,7 +19,6 @@
 /* Options without a letter. */
 enum {
 	OPT_NO_FOLLOW = 256,
-	OPT_BY,
 	OPT_JSON,
 	OPT_VERSION,
 };
@@ -43,7 +42,6 @@ static const struct {
 	{'x', FOR_TRACE | FOR_LIST, "exclude", "GLOB",
 	 "leave out these spans and events; repeatable"},
 	{OPT_NO_FOLLOW, FOR_TRACE, "no-follow", NULL, "not the children of the processes"},
-	{OPT_BY, FOR_TRACE, "by", "KEY", "split rows by this label; repeatable"},
 	{OPT_JSON, FOR_TRACE | FOR_LIST, "json", NULL, "JSON to stdout"},
 	{'q', FOR_TRACE | FOR_LIST, "quiet", NULL, "errors only"},
 	{'v', FOR_TRACE | FOR_LIST, "verbose", NULL, "more; twice: everything"},
@@ -193,20 +191,6 @@ static int parse_glob(const char ***items, size_t *n, const char *option, const 
 	return add_string(items, n, text);
 }
 
-static int parse_by(struct options *o, const char *text)
-{
-	if (!*text) {
-		log_error("--by: the key is empty; write the name of a label");
-		return -EINVAL;
-	}
-	if (o->nby == MODEL_MAX_LABELS) {
-		log_error("--by %s: rows can be split by %d labels at most", text,
-			  MODEL_MAX_LABELS);
-		return -EINVAL;
-	}
-	return add_string(&o->by, &o->nby, text);
-}
-
 static int add_output(struct options *o, const struct options_output *output)
 {
 	int err;
@@ -256,8 +240,6 @@ static int take_option(struct options *o, int letter, const char *arg)
 	case OPT_NO_FOLLOW:
 		o->follow = false;
 		return 0;
-	case OPT_BY:
-		return parse_by(o, arg);
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -463,7 +445,6 @@ void options_free(struct options *o)
 	free(o->outputs);
 	free(o->providers);
 	free(o->excludes);
-	free(o->by);
 	*o = (struct options){0};
 }
 

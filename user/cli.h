@@ -64,8 +64,6 @@ struct options {
 	size_t nexcludes;
 	struct pair_spec **spans;
 	size_t nspans;
-	const char **by; /* label keys */
-	size_t nby;
 	bool follow; /* the children too */
 	bool json;
 	bool quiet;

@@ -67,6 +67,7 @@ void trace_free(struct trace **out)
 	for (i = 0; i < trace->ndefs; i++)
 		free(trace->defs[i]);
 	free(trace->defs);
+	intmap_free(&trace->defs_by_name);
 	free(trace->sinks);
 	free(trace->profile_rows);
 	free(trace->profile_events);
@@ -85,13 +86,30 @@ static int trace_string(struct trace *trace, const char *text, const char **out)
 	return *out ? 0 : -ENOMEM;
 }
 
+static u64 trace_hash_text(u64 hash, const char *text)
+{
+	do
+		hash = (hash ^ (u8)*text) * 0x100000001b3ULL;
+	while (*text++);
+	return hash;
+}
+
+static u64 trace_hash_def(const struct model_def *def)
+{
+	u64 hash = 0xcbf29ce484222325ULL + def->kind;
+
+	return trace_hash_text(trace_hash_text(hash, def->provider), def->name);
+}
+
+/* Every file that is attached brings its definitions again, thousands of them in large programs. */
 int trace_add_def(struct trace *trace, const struct model_def *def, u32 *id)
 {
 	AUTO_FREE struct model_def *copy = NULL;
-	size_t i;
+	u64 key = trace_hash_def(def);
+	void **found;
 
-	for (i = 0; i < trace->ndefs; i++) {
-		struct model_def *old = trace->defs[i];
+	for (; (found = intmap_find(&trace->defs_by_name, key)); key++) {
+		const struct model_def *old = *found;
 
 		if (old->kind != def->kind || strcmp(old->name, def->name) != 0 ||
 		    strcmp(old->provider, def->provider) != 0)
@@ -110,7 +128,8 @@ int trace_add_def(struct trace *trace, const struct model_def *def, u32 *id)
 	    trace_string(trace, def->name, &copy->name) ||
 	    trace_string(trace, def->binary, &copy->binary) ||
 	    trace_string(trace, def->build_id, &copy->build_id) ||
-	    trace_string(trace, def->source_file, &copy->source_file))
+	    trace_string(trace, def->source_file, &copy->source_file) ||
+	    intmap_set(&trace->defs_by_name, key, copy))
 		return -ENOMEM;
 	*id = copy->id;
 	trace->defs[trace->ndefs++] = TAKE_PTR(copy);

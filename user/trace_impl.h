@@ -32,10 +32,11 @@ struct trace {
 
 	struct model_def **defs;
 	size_t ndefs;
-	struct intmap threads; /* serial ▸ struct trace_thread */
-	struct intmap paths;   /* id ▸ struct model_path */
-	struct intmap rows;    /* row_key ▸ struct trace_row */
-	struct intmap events;  /* row_key of thread and def ▸ struct model_event_row */
+	struct intmap defs_by_name; /* hash of kind, provider and name ▸ struct model_def */
+	struct intmap threads;      /* serial ▸ struct trace_thread */
+	struct intmap paths;        /* id ▸ struct model_path */
+	struct intmap rows;         /* row_key ▸ struct trace_row */
+	struct intmap events;       /* row_key of thread and def ▸ struct model_event_row */
 	struct model_path root;
 
 	struct trace_sink *sinks;

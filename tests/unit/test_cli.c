@@ -136,7 +136,7 @@ static void test_options(void **state)
 
 	(void)state;
 	good(&w,
-	     "spantrace -p 1 -d 1.5s -m wall -P app --provider lib* -x tick --exclude a:b --by k1 --by k2 --no-follow",
+	     "spantrace -p 1 -d 1.5s -m wall -P app --provider lib* -x tick --exclude a:b --no-follow",
 	     &o);
 	assert_int_equal(o.duration_ns, 1500000000);
 	assert_int_equal(o.metrics, METRIC_WALL);
@@ -145,8 +145,6 @@ static void test_options(void **state)
 	assert_string_equal(o.providers[1], "lib*");
 	assert_int_equal(o.nexcludes, 2);
 	assert_string_equal(o.excludes[1], "a:b");
-	assert_int_equal(o.nby, 2);
-	assert_string_equal(o.by[1], "k2");
 	assert_false(o.follow);
 	options_free(&o);
 
@@ -259,9 +257,6 @@ static void test_mistakes(void **state)
 		 ""},
 		{"s -a -x ''", "-x: the glob is empty; write a name, with * for any part of it\n",
 		 ""},
-		{"s -a --by ''", "--by: the key is empty; write the name of a label\n", ""},
-		{"s -a --by 1 --by 2 --by 3 --by 4 --by 5",
-		 "--by 5: rows can be split by 4 labels at most\n", ""},
 		{"s -a -q -v", "-q and -v exclude each other\n", ""},
 		{"s -a --no-follow", "--no-follow and -a exclude each other: -a is every process\n",
 		 ""},

@@ -52,7 +52,7 @@ static void test_frames(void **state)
 	struct export_options o = EXPORT_OPTIONS_DEFAULT;
 	char *svg = export(*state, &o);
 
-	assert_int_equal(count(svg, "<g data-v="), 7);
+	assert_int_equal(count(svg, "\n<g data-v="), 7);
 	assert_contains(svg,
 			"<g data-v=\"14000000000\"><title>all\n14.0 s (100.0 %)</title>"
 			"<rect class=\"t\" x=\"10\" y=\"74\" width=\"1179.4\" height=\"17\"/>");
@@ -68,7 +68,7 @@ static void test_frames(void **state)
 	assert_contains(svg, ">GET …</text>");
 	/* Root, thread, two levels of spans. */
 	assert_contains(svg, "viewBox=\"0 0 1200 176\" width=\"1200\" height=\"176\"");
-	assert_null(strstr(svg, "narrower"));
+	assert_null(strstr(svg, "narrower than 0.1 px"));
 	free(svg);
 }
 
@@ -171,7 +171,7 @@ static void test_narrow_frames(void **state)
 	s->profile.nrows = WIDTH;
 	s->profile.nthreads = 0;
 	svg = export(s, &o);
-	assert_int_equal(count(svg, "<g data-v="), 5);
+	assert_int_equal(count(svg, "\n<g data-v="), 5);
 	assert_contains(svg, "<g data-v=\"6000\"><title>app::100\n");
 	assert_contains(svg, "<g data-v=\"6000\"><title>app::200\n6.00 µs (0.03 %), self 5.00 µs");
 	assert_contains(svg, "<g data-v=\"19997000\"><title>(19,997 frames too narrow to draw)\n");
@@ -193,7 +193,7 @@ static void test_nothing(void **state)
 
 	(void)state;
 	svg = sample_export("flamegraph", &empty, &o);
-	assert_int_equal(count(svg, "<g data-v="), 0);
+	assert_int_equal(count(svg, "\n<g data-v="), 0);
 	assert_contains(svg, "Nothing to show: the trace holds no busy of any span.");
 	assert_contains(svg, "</svg>\n");
 	free(svg);
