@@ -63,11 +63,12 @@ $(SKELETON): $(OUTPUT)/bpf/spantrace.bpf.o
 
 # --- the loader ------------------------------------------------------------------------------------
 
-# Text that the program carries, as C strings.
+# Text that the program carries, as C strings without its comments and indentation.
 $(OUTPUT)/exporters/%.h: exporters/%
 	$(call msg,EMBED,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)sed -e 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $< >$@
+	$(Q)sed -e '/^[[:space:]]*\/\//d' -e '/^[[:space:]]*\/\*.*\*\/$$/d' -e '/^[[:space:]]*$$/d' \
+		-e 's/^[[:space:]]*//' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $< >$@
 
 $(OUTPUT)/user/%.o: user/%.c | $(SKELETON)
 	$(call msg,CC,$@)

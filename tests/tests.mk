@@ -16,7 +16,7 @@ SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FORMATTED := $(wildcard include/*.h user/*.[ch] user/util/*.[ch] exporters/*.[ch] bpf/*.[ch] vmlinux/*.h \
 	usdt/*.c usdt/*.cc tests/unit/*.[ch] tests/fuzz/*.[ch] tests/programs/*.c tests/programs/*.cc tests/bench/*.[ch])
 
-.SECONDARY: $(UNIT_TESTS:%=%.o) $(FUZZERS:%=%.o)
+.SECONDARY: $(UNIT_SHARED) $(UNIT_TESTS:%=%.o) $(FUZZERS:%=%.o)
 .PHONY: check unit fuzz asan test-programs bench lint
 
 check:

@@ -18,14 +18,14 @@
 enum { DEF_A, DEF_B, DEF_C, DEF_JOB, DEF_TICK, TRACED_DEFS };
 
 enum {
-	A = PATHS_RESERVED,
-	A_B,
-	A_B_C,
-	C,
-	JOB,
-	JOB_C,
-	TICK,
-	A_TICK,
+	PATH_A = PATHS_RESERVED,
+	PATH_A_B,
+	PATH_A_B_C,
+	PATH_C,
+	PATH_JOB,
+	PATH_JOB_C,
+	PATH_TICK,
+	PATH_A_TICK,
 	TRACED_USED, /* the first that stands for nothing */
 	TRACED_PATHS = 32,
 };
@@ -40,7 +40,8 @@ struct traced {
 	struct profile profile;
 };
 
-static inline void traced_def(struct traced *t, enum model_kind kind, const char *name, u32 expected)
+static inline void traced_def(struct traced *t, enum model_kind kind, const char *name,
+			      u32 expected)
 {
 	const struct model_def def = {.kind = kind, .provider = "app", .name = name};
 	u32 id = UINT32_MAX;
@@ -67,14 +68,14 @@ static inline int traced_setup(void **state)
 	traced_def(t, MODEL_THREAD_SPAN, "c", DEF_C);
 	traced_def(t, MODEL_ASYNC_SPAN, "job", DEF_JOB);
 	traced_def(t, MODEL_EVENT, "tick", DEF_TICK);
-	traced_path(t, A, PATH_ROOT, DEF_A);
-	traced_path(t, A_B, A, DEF_B);
-	traced_path(t, A_B_C, A_B, DEF_C);
-	traced_path(t, C, PATH_ROOT, DEF_C);
-	traced_path(t, JOB, PATH_ROOT, DEF_JOB);
-	traced_path(t, JOB_C, JOB, DEF_C);
-	traced_path(t, TICK, PATH_ROOT, DEF_TICK);
-	traced_path(t, A_TICK, A, DEF_TICK);
+	traced_path(t, PATH_A, PATH_ROOT, DEF_A);
+	traced_path(t, PATH_A_B, PATH_A, DEF_B);
+	traced_path(t, PATH_A_B_C, PATH_A_B, DEF_C);
+	traced_path(t, PATH_C, PATH_ROOT, DEF_C);
+	traced_path(t, PATH_JOB, PATH_ROOT, DEF_JOB);
+	traced_path(t, PATH_JOB_C, PATH_JOB, DEF_C);
+	traced_path(t, PATH_TICK, PATH_ROOT, DEF_TICK);
+	traced_path(t, PATH_A_TICK, PATH_A, DEF_TICK);
 	trace_begin(t->trace, TRACED_BEGIN, TRACED_REALTIME);
 	return 0;
 }
@@ -100,7 +101,7 @@ static inline void feed_bytes(struct traced *t, const void *record, size_t size)
 	free(copy);
 }
 
-/* A whole record, as long as its head says. */
+/* PATH_A whole record, as long as its head says. */
 static inline void feed(struct traced *t, const void *record)
 {
 	feed_bytes(t, record, ((const struct wire_head *)record)->size);
@@ -117,7 +118,7 @@ static inline struct wire_span make_span(u32 thread, u32 path, u64 start, u64 bu
 	};
 }
 
-/* A span that was never off the CPU, in the short form. */
+/* PATH_A span that was never off the CPU, in the short form. */
 static inline void feed_span(struct traced *t, u32 thread, u32 path, u64 start, u64 busy, u64 self)
 {
 	struct wire_span span = make_span(thread, path, start, busy, self);
