@@ -95,7 +95,7 @@ compile_commands.json: Makefile $(LIB_SRC) user/main.c
 # --- examples for people, targets for tests ---------------------------------------------------------
 
 EXAMPLES := $(patsubst usdt/%.c,$(OUTPUT)/usdt/%,$(wildcard usdt/*.c)) \
-	$(patsubst usdt/%.cc,$(OUTPUT)/usdt/%,$(wildcard usdt/*.cc))
+	$(if $(shell command -v $(CXX)),$(patsubst usdt/%.cc,$(OUTPUT)/usdt/%,$(wildcard usdt/*.cc)))
 
 .PHONY: examples
 examples: $(EXAMPLES)

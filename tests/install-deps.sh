@@ -4,8 +4,8 @@
 # root, when everything is there. Debian and Ubuntu; elsewhere it names what to install by hand.
 set -eu
 
-build="gcc make clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev systemtap-sdt-dev"
-test="g++ libcmocka-dev python3 gdb bpftrace lld mold musl-tools binutils clang-format clang-tidy chromium
+build="gcc g++ make clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev systemtap-sdt-dev"
+test="libcmocka-dev python3 gdb bpftrace lld mold musl-tools binutils clang-format clang-tidy chromium
 	gcc-aarch64-linux-gnu libclang-rt-14-dev util-linux procps"
 postgres="postgresql postgresql-contrib"
 optional="mold gcc-aarch64-linux-gnu libclang-rt-14-dev chromium"

@@ -26,7 +26,7 @@ enum {
 	PATH_JOB_C,
 	PATH_TICK,
 	PATH_A_TICK,
-	TRACED_USED, /* the first that stands for nothing */
+	TRACED_USED, /* the first of those that stand for nothing */
 	TRACED_PATHS = 32,
 };
 
@@ -58,6 +58,7 @@ static inline void traced_path(struct traced *t, u32 id, u32 parent, u32 def)
 static inline int traced_setup(void **state)
 {
 	struct traced *t = calloc(1, sizeof(*t));
+	u32 i;
 
 	if (!t)
 		return -1;
@@ -68,6 +69,8 @@ static inline int traced_setup(void **state)
 	traced_def(t, MODEL_THREAD_SPAN, "c", DEF_C);
 	traced_def(t, MODEL_ASYNC_SPAN, "job", DEF_JOB);
 	traced_def(t, MODEL_EVENT, "tick", DEF_TICK);
+	for (i = 0; i < TRACED_PATHS; i++)
+		traced_path(t, i, UINT32_MAX, UINT32_MAX);
 	traced_path(t, PATH_A, PATH_ROOT, DEF_A);
 	traced_path(t, PATH_A_B, PATH_A, DEF_B);
 	traced_path(t, PATH_A_B_C, PATH_A_B, DEF_C);
@@ -101,7 +104,7 @@ static inline void feed_bytes(struct traced *t, const void *record, size_t size)
 	free(copy);
 }
 
-/* PATH_A whole record, as long as its head says. */
+/* A whole record, as long as its head says. */
 static inline void feed(struct traced *t, const void *record)
 {
 	feed_bytes(t, record, ((const struct wire_head *)record)->size);
@@ -118,7 +121,7 @@ static inline struct wire_span make_span(u32 thread, u32 path, u64 start, u64 bu
 	};
 }
 
-/* PATH_A span that was never off the CPU, in the short form. */
+/* A span that was never off the CPU, in the short form. */
 static inline void feed_span(struct traced *t, u32 thread, u32 path, u64 start, u64 busy, u64 self)
 {
 	struct wire_span span = make_span(thread, path, start, busy, self);

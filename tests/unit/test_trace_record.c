@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: MIT */
+/* From wire records to rows: every sum is known by construction. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "traced.h"
+
+static void test_one_span(void **state)
+{
+	struct traced *t = *state;
+	const struct model_row *row;
+
+	feed_span(t, 1, PATH_A, 2000, 700, 500);
+	row = traced_row(t, 1, PATH_A);
+	assert_int_equal(row->count, 1);
+	assert_int_equal(row->abandoned, 0);
+	assert_int_equal(row->open, 0);
+	assert_int_equal(row->wall_ns, 700);
+	assert_int_equal(row->busy_ns, 700);
+	assert_int_equal(row->self_ns, 500);
+	/* Never off the CPU. */
+	assert_int_equal(row->total.cpu_ns, 700);
+	assert_int_equal(row->self_cpu_ns, 500);
+	assert_int_equal(row->total.run_delay_ns, 0);
+	assert_int_equal(row->min_ns, 700);
+	assert_int_equal(row->max_ns, 700);
+	assert_int_equal(row->mean_ns, 700);
+	assert_int_equal(row->work.busy_ns, 500);
+	assert_int_equal(row->work.cpu_ns, 500);
+	assert_int_equal(row->work.idle_ns, 0);
+	assert_int_equal(row->work.run_delay_ns, 0);
+	assert_int_equal(row->nlabels, 0);
+	assert_int_equal(traced_spans(t), 1);
+}
+
+static void test_sums(void **state)
+{
+	struct traced *t = *state;
+	const struct model_row *row;
+	u64 i;
+
+	/* a of 1000 to 1009, each with a b of 300 inside: rows keep apart by path and by thread. */
+	for (i = 0; i < 10; i++) {
+		feed_span(t, 1, PATH_A_B, i * 5000 + 100, 300, 300);
+		feed_span(t, 1, PATH_A, i * 5000, 1000 + i, 700 + i);
+		feed_span(t, 2, PATH_A, i * 5000, 50, 50);
+	}
+	row = traced_row(t, 1, PATH_A);
+	assert_int_equal(row->count, 10);
+	assert_int_equal(row->wall_ns, 10045);
+	assert_int_equal(row->busy_ns, 10045);
+	assert_int_equal(row->self_ns, 7045);
+	assert_int_equal(row->min_ns, 1000);
+	assert_int_equal(row->max_ns, 1009);
+	assert_int_equal(row->mean_ns, 1004);
+	row = traced_row(t, 1, PATH_A_B);
+	assert_int_equal(row->count, 10);
+	assert_int_equal(row->wall_ns, 3000);
+	assert_int_equal(row->self_ns, 3000);
+	row = traced_row(t, 2, PATH_A);
+	assert_int_equal(row->wall_ns, 500);
+	assert_int_equal(row->work.busy_ns, 500);
+	assert_int_equal(t->profile.nrows, 3);
+	assert_int_equal(traced_spans(t), 30);
+}
+
+/* To 1 %, as the model promises. */
+static void check_quantile(const struct model_row *row, double q, double expected)
+{
+	u64 got = model_quantile(row, q);
+
+	if ((double)got < expected * 0.99 || (double)got > expected * 1.01)
+		fail_msg("quantile %g is %llu, not %g", q, (unsigned long long)got, expected);
+}
+
+static void test_quantiles(void **state)
+{
+	struct traced *t = *state;
+	const struct model_row *row;
+	u64 i;
+
+	for (i = 1; i <= 10000; i++)
+		feed_span(t, 1, PATH_A, 5, (i * 7919 % 10000 + 1) * 1000, 0);
+	/* Open ones have no length: they stay out. */
+	for (i = 0; i < 5000; i++)
+		feed_flagged(t, 1, PATH_A, 1, WIRE_OPEN);
+	row = traced_row(t, 1, PATH_A);
+	assert_int_equal(row->count, 10000);
+	assert_int_equal(row->min_ns, 1000);
+	assert_int_equal(row->max_ns, 10000000);
+	assert_int_equal(row->mean_ns, 5000500);
+	assert_non_null(row->durations);
+	check_quantile(row, 0.5, 5e6);
+	check_quantile(row, 0.9, 9e6);
+	check_quantile(row, 0.99, 9.9e6);
+	check_quantile(row, 0.999, 9.99e6);
+}
+
+static void test_abandoned_and_open(void **state)
+{
+	struct traced *t = *state;
+	const struct model_row *row;
+
+	feed_flagged(t, 1, PATH_A, 100, 0);
+	feed_flagged(t, 1, PATH_A, 300, WIRE_ABANDONED);
+	feed_flagged(t, 1, PATH_A, 7000, WIRE_OPEN);
+	feed_flagged(t, 1, PATH_A, 1, WIRE_OPEN | WIRE_ABANDONED);
+	feed_flagged(t, 1, PATH_C, 40, WIRE_OPEN);
+	row = traced_row(t, 1, PATH_A);
+	assert_int_equal(row->count, 2);
+	assert_int_equal(row->abandoned, 1);
+	assert_int_equal(row->open, 2);
+	/* Sums hold both; min, max and mean the finished ones alone. */
+	assert_int_equal(row->wall_ns, 7401);
+	assert_int_equal(row->busy_ns, 7401);
+	assert_int_equal(row->work.busy_ns, 7401);
+	assert_int_equal(row->min_ns, 100);
+	assert_int_equal(row->max_ns, 300);
+	assert_int_equal(row->mean_ns, 200);
+	row = traced_row(t, 1, PATH_C);
+	assert_int_equal(row->count, 0);
+	assert_int_equal(row->open, 1);
+	assert_int_equal(row->wall_ns, 40);
+	assert_int_equal(row->min_ns, 0);
+	assert_int_equal(row->max_ns, 0);
+	assert_int_equal(row->mean_ns, 0);
+	assert_null(row->durations);
+	assert_int_equal(model_quantile(row, 0.5), 0);
+	assert_int_equal(traced_spans(t), 5);
+}
+
+static void test_usage(void **state)
+{
+	struct wire_span span = make_span(1, PATH_A, 50, 1000, 600);
+	struct traced *t = *state;
+	const struct model_row *row;
+
+	span.usage = (struct wire_usage){
+		.off_ns = 400,
+		.run_delay_ns = 150,
+		.self_off_ns = 250,
+		.self_run_delay_ns = 100,
+		.vol_switches = 3,
+		.invol_switches = 2,
+		.minor_faults = 7,
+		.major_faults = 1,
+	};
+	feed(t, &span);
+	feed(t, &span);
+	feed_span(t, 1, PATH_A, 60, 10, 10);
+	row = traced_row(t, 1, PATH_A);
+	assert_int_equal(row->total.cpu_ns, 2 * 600 + 10);
+	assert_int_equal(row->total.run_delay_ns, 2 * 150);
+	assert_int_equal(row->busy_ns - row->total.cpu_ns - row->total.run_delay_ns, 2 * 250);
+	assert_int_equal(row->self_cpu_ns, 2 * 350 + 10);
+	assert_int_equal(row->work.busy_ns, 2 * 600 + 10);
+	assert_int_equal(row->work.cpu_ns, 2 * 350 + 10);
+	assert_int_equal(row->work.run_delay_ns, 2 * 100);
+	assert_int_equal(row->total.vol_switches, 6);
+	assert_int_equal(row->total.invol_switches, 4);
+	assert_int_equal(row->total.minor_faults, 14);
+	assert_int_equal(row->total.major_faults, 2);
+}
+
+/* The kernel's counters are read one after the other and so may disagree by a little; the parts never
+ * add up to more than the whole. */
+static void test_usage_is_clamped(void **state)
+{
+	struct wire_span span = make_span(1, PATH_A, 50, 1000, 600);
+	struct traced *t = *state;
+	const struct model_row *row;
+
+	span.usage = (struct wire_usage){
+		.off_ns = 1001,
+		.run_delay_ns = 5000,
+		.self_off_ns = UINT64_MAX,
+		.self_run_delay_ns = UINT64_MAX,
+	};
+	feed(t, &span);
+	row = traced_row(t, 1, PATH_A);
+	assert_int_equal(row->total.cpu_ns, 0);
+	assert_int_equal(row->total.run_delay_ns, 1000);
+	assert_int_equal(row->self_cpu_ns, 0);
+	assert_int_equal(row->work.run_delay_ns, 600);
+
+	span = make_span(2, PATH_A, 50, 1000, 600);
+	span.usage = (struct wire_usage){.off_ns = 300, .run_delay_ns = 301};
+	feed(t, &span);
+	row = traced_row(t, 2, PATH_A);
+	assert_int_equal(row->total.cpu_ns, 700);
+	assert_int_equal(row->total.run_delay_ns, 300); /* all of the time off the CPU */
+	assert_int_equal(row->busy_ns - row->total.cpu_ns - row->total.run_delay_ns, 0);
+
+	span = make_span(3, PATH_A, 50, 1000, 1001); /* more self than busy */
+	feed(t, &span);
+	row = traced_row(t, 3, PATH_A);
+	assert_int_equal(row->self_ns, 1000);
+	assert_int_equal(row->self_cpu_ns, 1000);
+}
+
+/* A job that was made on thread 1 and worked on by threads 2 and 3. */
+static void feed_job(struct traced *t)
+{
+	struct wire_async job = make_async(1, PATH_JOB, 77, 1000, 11000);
+	struct wire_span on_2 = make_span(2, PATH_JOB, 2000, 3000, 2000);
+	struct wire_span on_3 = make_span(3, PATH_JOB, 6000, 1000, 1000);
+
+	on_2.head.flags = WIRE_SEGMENT;
+	on_2.id = 77;
+	on_2.usage.off_ns = 500;
+	on_2.usage.self_off_ns = 400;
+	on_2.usage.self_run_delay_ns = 50;
+	on_3.head.flags = WIRE_SEGMENT;
+	on_3.id = 77;
+	job.busy_ns = 4000;
+	job.self_ns = 3000;
+	job.off_ns = 500;
+	job.run_delay_ns = 60;
+	job.self_off_ns = 400;
+	job.self_run_delay_ns = 50;
+	job.vol_switches = 9;
+	job.invol_switches = 8;
+	job.minor_faults = 7;
+	job.major_faults = 6;
+	feed(t, &on_2);
+	feed_span(t, 2, PATH_JOB_C, 2500, 1000, 1000);
+	feed(t, &on_3);
+	feed(t, &job);
+}
+
+static void check_totals_are_zero(const struct model_row *row)
+{
+	assert_int_equal(row->count, 0);
+	assert_int_equal(row->open, 0);
+	assert_int_equal(row->wall_ns, 0);
+	assert_int_equal(row->busy_ns, 0);
+	assert_int_equal(row->self_ns, 0);
+	assert_int_equal(row->total.cpu_ns, 0);
+	assert_int_equal(row->total.vol_switches, 0);
+	assert_int_equal(row->min_ns, 0);
+	assert_null(row->durations);
+}
+
+static void test_async(void **state)
+{
+	struct traced *t = *state;
+	const struct model_row *row;
+
+	feed_job(t);
+	/* The span stands where it was made … */
+	row = traced_row(t, 1, PATH_JOB);
+	assert_int_equal(row->count, 1);
+	assert_int_equal(row->wall_ns, 10000);
+	assert_int_equal(row->busy_ns, 4000);
+	assert_int_equal(row->self_ns, 3000);
+	assert_int_equal(row->total.cpu_ns, 3500);
+	assert_int_equal(row->total.run_delay_ns, 60);
+	assert_int_equal(row->self_cpu_ns, 2600);
+	assert_int_equal(row->total.vol_switches, 9);
+	assert_int_equal(row->total.invol_switches, 8);
+	assert_int_equal(row->total.minor_faults, 7);
+	assert_int_equal(row->total.major_faults, 6);
+	assert_int_equal(row->min_ns, 10000);
+	assert_int_equal(row->max_ns, 10000);
+	assert_int_equal(row->work.busy_ns, 0);
+	assert_int_equal(row->work.cpu_ns, 0);
+	assert_int_equal(row->work.idle_ns, 6000);
+	/* … and the work where it ran. */
+	row = traced_row(t, 2, PATH_JOB);
+	check_totals_are_zero(row);
+	assert_int_equal(row->work.busy_ns, 2000);
+	assert_int_equal(row->work.cpu_ns, 1600);
+	assert_int_equal(row->work.run_delay_ns, 50);
+	assert_int_equal(row->work.idle_ns, 0);
+	row = traced_row(t, 3, PATH_JOB);
+	check_totals_are_zero(row);
+	assert_int_equal(row->work.busy_ns, 1000);
+	assert_int_equal(row->work.cpu_ns, 1000);
+	row = traced_row(t, 2, PATH_JOB_C);
+	assert_int_equal(row->count, 1);
+	assert_int_equal(row->work.busy_ns, 1000);
+	/* Segments are parts of spans. */
+	assert_int_equal(traced_spans(t), 2);
+}
+
+/* Overlap of one definition's spans: walls add up to more than the trace, as they should. */
+static void test_async_overlap(void **state)
+{
+	struct traced *t = *state;
+	const struct model_row *row;
+	u64 id;
+
+	for (id = 1; id <= 100; id++) {
+		struct wire_async job = make_async(1, PATH_JOB, id, 1000 + id, 51000 + id);
+
+		job.busy_ns = 100;
+		job.self_ns = 100;
+		job.head.flags = id % 10 ? 0 : WIRE_ABANDONED;
+		feed(t, &job);
+	}
+	row = traced_row(t, 1, PATH_JOB);
+	assert_int_equal(row->count, 100);
+	assert_int_equal(row->abandoned, 10);
+	assert_int_equal(row->wall_ns, 5000000);
+	assert_int_equal(row->work.idle_ns, 4990000);
+}
+
+/* Busy on two threads at once is more than wall; a clock of another CPU may be behind. */
+static void test_async_clamps(void **state)
+{
+	struct wire_async job = make_async(1, PATH_JOB, 1, 5000, 6000);
+	struct traced *t = *state;
+	const struct model_row *row;
+
+	job.busy_ns = 1900;
+	job.self_ns = 2000;
+	job.off_ns = 2000;
+	feed(t, &job);
+	row = traced_row(t, 1, PATH_JOB);
+	assert_int_equal(row->wall_ns, 1000);
+	assert_int_equal(row->busy_ns, 1900);
+	assert_int_equal(row->self_ns, 1900);
+	assert_int_equal(row->total.cpu_ns, 0);
+	assert_int_equal(row->work.idle_ns, 0);
+
+	job = make_async(2, PATH_JOB, 2, 5000, 4999);
+	feed(t, &job);
+	row = traced_row(t, 2, PATH_JOB);
+	assert_int_equal(row->wall_ns, 0);
+	assert_int_equal(row->count, 1);
+	assert_int_equal(row->max_ns, 0);
+}
+
+/* An async span that lives at the end: the kernel's table has no end for it. */
+static void test_open_async(void **state)
+{
+	struct wire_async job = make_async(1, PATH_JOB, 5, 4000, 0);
+	struct traced *t = *state;
+	const struct model_row *row;
+
+	job.busy_ns = 300;
+	job.self_ns = 300;
+	trace_open_async(t->trace, &job, 9000);
+	row = traced_row(t, 1, PATH_JOB);
+	assert_int_equal(row->count, 0);
+	assert_int_equal(row->open, 1);
+	assert_int_equal(row->wall_ns, 5000);
+	assert_int_equal(row->busy_ns, 300);
+	assert_int_equal(row->work.idle_ns, 4700);
+	assert_int_equal(job.end_ns, 0);
+	job.path = TRACED_USED;
+	trace_open_async(t->trace, &job, 9000);
+	assert_int_equal(trace_damaged(t->trace), 1);
+}
+
+static const struct model_event_row *event_row(struct traced *t, u32 thread, u32 def)
+{
+	const struct profile *profile = traced_profile(t);
+	size_t i;
+
+	for (i = 0; i < profile->nevents; i++)
+		if (profile->events[i].thread->serial == thread &&
+		    profile->events[i].def->id == def)
+			return &profile->events[i];
+	fail_msg("no events of thread %u and definition %u", thread, def);
+	return NULL;
+}
+
+static void feed_value(struct traced *t, u32 thread, u32 path, s64 value)
+{
+	struct wire_event event = make_event(thread, path, 5000);
+
+	event.head.flags = WIRE_VALUE;
+	event.value = (u64)value;
+	feed(t, &event);
+}
+
+static void test_events(void **state)
+{
+	struct wire_event plain = make_event(1, PATH_TICK, 5000);
+	struct traced *t = *state;
+	const struct model_event_row *row;
+	struct trace_counts counts;
+
+	plain.value = 12345; /* without WIRE_VALUE it is none */
+	feed(t, &plain);
+	feed(t, &plain);
+	plain.path = PATH_A_TICK; /* the same event, elsewhere */
+	feed(t, &plain);
+	feed_value(t, 2, PATH_TICK, 40);
+	feed_value(t, 2, PATH_A_TICK, -100);
+	row = event_row(t, 1, DEF_TICK);
+	assert_int_equal(row->count, 3);
+	assert_int_equal(row->sum, 0);
+	assert_false(row->has_sum);
+	row = event_row(t, 2, DEF_TICK);
+	assert_int_equal(row->count, 2);
+	assert_true(row->has_sum);
+	assert_int_equal(row->sum, -60);
+	assert_int_equal(t->profile.nevents, 2);
+	assert_int_equal(t->profile.nrows, 0);
+	trace_counts(t->trace, &counts);
+	assert_int_equal(counts.events, 5);
+	assert_int_equal(counts.spans, 0);
+}
+
+static void test_event_sum_wraps(void **state)
+{
+	struct traced *t = *state;
+
+	feed_value(t, 1, PATH_TICK, INT64_MAX);
+	feed_value(t, 1, PATH_TICK, 1);
+	assert_true(event_row(t, 1, DEF_TICK)->sum == INT64_MIN);
+	feed_value(t, 1, PATH_TICK, INT64_MIN);
+	assert_int_equal(event_row(t, 1, DEF_TICK)->sum, 0);
+}
+
+/* What found no path of its own is kept under one name, apart from all others. */
+static void test_other_paths(void **state)
+{
+	struct wire_event event = make_event(1, PATH_OVERFLOW, 5000);
+	struct wire_async job = make_async(1, PATH_OVERFLOW, 1, 1000, 2000);
+	struct traced *t = *state;
+	const struct model_row *row;
+
+	feed_span(t, 1, PATH_OVERFLOW, 1000, 30, 30);
+	feed(t, &job);
+	feed(t, &event);
+	event.path = PATH_TICK;
+	feed(t, &event);
+	feed(t, &event);
+	row = traced_row(t, 1, PATH_OVERFLOW);
+	assert_int_equal(row->count, 2);
+	assert_int_equal(row->wall_ns, 1030);
+	assert_string_equal(row->path->def->name, "(other paths)");
+	assert_int_equal(event_row(t, 1, DEF_TICK)->count, 2);
+	assert_int_equal(t->profile.nevents, 2);
+	assert_string_equal(t->profile.events[1].def->name, "(other paths)");
+	assert_int_equal(t->profile.events[1].count, 1);
+	assert_int_equal(trace_damaged(t->trace), 0);
+}
+
+/* An event of definition 0 is not one of the other paths. */
+static void test_other_paths_beside_the_first_definition(void **state)
+{
+	struct wire_event event = make_event(1, PATH_A, 5000);
+	struct traced *t = *state;
+
+	feed(t, &event);
+	event.path = PATH_OVERFLOW;
+	feed(t, &event);
+	assert_int_equal(traced_profile(t)->nevents, 2);
+}
+
+static void test_thread_named_late(void **state)
+{
+	struct wire_thread thread = make_thread(1, 10, 12, TRACED_BEGIN + 5000, "worker");
+	struct traced *t = *state;
+	const struct model_thread *model;
+
+	feed_span(t, 1, PATH_A, 2000, 100, 100);
+	model = traced_row(t, 1, PATH_A)->thread;
+	assert_string_equal(model->comm, "?");
+	assert_int_equal(model->pid, 0);
+	assert_int_equal(model->start_ns, TRACED_BEGIN);
+	feed(t, &thread);
+	assert_ptr_equal(traced_row(t, 1, PATH_A)->thread, model);
+	assert_string_equal(model->comm, "worker");
+	assert_int_equal(model->serial, 1);
+	assert_int_equal(model->pid, 10);
+	assert_int_equal(model->tid, 12);
+	assert_int_equal(model->start_ns, TRACED_BEGIN + 5000);
+	assert_int_equal(model->end_ns, 0);
+}
+
+/* A thread older than the trace was seen from the trace's beginning. */
+static void test_thread_start(void **state)
+{
+	struct wire_thread thread = make_thread(1, 10, 12, TRACED_BEGIN - 5000, "old");
+	struct traced *t = *state;
+
+	feed(t, &thread);
+	assert_int_equal(traced_thread(t, 1)->thread->start_ns, TRACED_BEGIN);
+}
+
+static void test_thread_end(void **state)
+{
+	struct traced *t = *state;
+	const struct model_thread_row *row;
+
+	feed_thread(t, 1, 10, 12, "young");
+	feed_span(t, 1, PATH_A, 2000, 100, 100);
+	feed_thread_end(t, 1, TRACED_BEGIN + 8000, 450, "renamed");
+	row = traced_thread(t, 1);
+	assert_string_equal(row->thread->comm, "renamed");
+	assert_int_equal(row->thread->end_ns, TRACED_BEGIN + 8000);
+	assert_int_equal(row->end_ns, TRACED_BEGIN + 8000);
+	assert_int_equal(row->inside_ns, 450); /* what the kernel says, not the sum of what came */
+	/* The end first and then the beginning: the later name stays. */
+	feed_thread(t, 1, 10, 12, "young");
+	feed_span(t, 1, PATH_A, 3000, 100, 100);
+	row = traced_thread(t, 1);
+	assert_string_equal(row->thread->comm, "renamed");
+	assert_int_equal(row->inside_ns, 450);
+	assert_int_equal(row->thread->pid, 10);
+	/* An end without anything before it is a thread too. */
+	feed_thread_end(t, 2, TRACED_BEGIN + 9000, 0, "brief");
+	assert_string_equal(traced_thread(t, 2)->thread->comm, "brief");
+}
+
+static void test_thread_name_without_end(void **state)
+{
+	struct wire_thread thread = make_thread(1, 10, 12, 0, "");
+	struct traced *t = *state;
+
+	memset(thread.comm, 'x', sizeof(thread.comm));
+	feed(t, &thread);
+	assert_string_equal(traced_thread(t, 1)->thread->comm, "xxxxxxxxxxxxxxx");
+	feed_thread(t, 1, 10, 12, "short");
+	assert_string_equal(traced_thread(t, 1)->thread->comm, "short");
+}
+
+static void feed_in_order(struct traced *t, const struct wire_span *spans, size_t n, size_t step)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		feed(t, &spans[i * step % n]);
+}
+
+/* Whichever ring is read first: the same records in any order give the same profile. */
+static void test_order_does_not_matter(void **state)
+{
+	enum { N = 101 };
+	static const u32 paths[] = {PATH_A, PATH_A_B, PATH_A_B_C, PATH_C};
+	const struct model_row *ours, *theirs;
+	struct wire_span spans[N];
+	struct traced *t = *state;
+	void *second = NULL;
+	struct traced *u;
+	size_t i;
+
+	for (i = 0; i < N; i++) {
+		spans[i] = make_span(1 + i % 3, paths[i % 4], 10 * i, 100 + i * i, 50 + i);
+		spans[i].head.flags = i % 7 ? 0 : WIRE_OPEN;
+		spans[i].usage.off_ns = i;
+	}
+	assert_int_equal(traced_setup(&second), 0);
+	u = second;
+	feed_in_order(t, spans, N, 1);
+	feed_in_order(u, spans, N, 37);
+	traced_profile(t);
+	traced_profile(u);
+	assert_int_equal(t->profile.nrows, 12);
+	assert_int_equal(u->profile.nrows, 12);
+	for (i = 0; i < 12; i++) {
+		ours = &t->profile.rows[i];
+		theirs = &u->profile.rows[i];
+		assert_int_equal(ours->thread->serial, theirs->thread->serial);
+		assert_int_equal(ours->path->id, theirs->path->id);
+		assert_int_equal(ours->count, theirs->count);
+		assert_int_equal(ours->open, theirs->open);
+		assert_int_equal(ours->wall_ns, theirs->wall_ns);
+		assert_int_equal(ours->self_ns, theirs->self_ns);
+		assert_int_equal(ours->total.cpu_ns, theirs->total.cpu_ns);
+		assert_int_equal(ours->min_ns, theirs->min_ns);
+		assert_int_equal(ours->max_ns, theirs->max_ns);
+		assert_int_equal(ours->mean_ns, theirs->mean_ns);
+	}
+	traced_teardown(&second);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, traced_setup, traced_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_one_span),
+		TEST(test_sums),
+		TEST(test_quantiles),
+		TEST(test_abandoned_and_open),
+		TEST(test_usage),
+		TEST(test_usage_is_clamped),
+		TEST(test_async),
+		TEST(test_async_overlap),
+		TEST(test_async_clamps),
+		TEST(test_open_async),
+		TEST(test_events),
+		TEST(test_event_sum_wraps),
+		TEST(test_other_paths),
+		TEST(test_other_paths_beside_the_first_definition),
+		TEST(test_thread_named_late),
+		TEST(test_thread_start),
+		TEST(test_thread_end),
+		TEST(test_thread_name_without_end),
+		TEST(test_order_does_not_matter),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
