@@ -213,6 +213,34 @@ int command_next(struct command_child *child)
 	}
 }
 
+int command_watch(struct command_child *child)
+{
+	if (!child->held)
+		return 0;
+	command_clear_entry(child);
+	/* Without PTRACE_O_EXITKILL: should spantrace die from here on, the child runs on. */
+	if (ptrace(PTRACE_SETOPTIONS, child->pid, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC))
+		return -errno;
+	child->held = false;
+	child->watched = true;
+	return ptrace(PTRACE_CONT, child->pid, NULL, 0) ? -errno : 0;
+}
+
+/* A watched child has stopped: held at an exec, else sent on with the signal that it got. */
+static void command_stopped(struct command_child *child)
+{
+	int signal = WSTOPSIG(child->status);
+
+	if (child->status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8)) {
+		child->held = true;
+		child->watched = false;
+		ptrace(PTRACE_SETOPTIONS, child->pid, NULL,
+		       PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+		return;
+	}
+	ptrace(PTRACE_CONT, child->pid, NULL, signal == SIGTRAP ? 0 : signal);
+}
+
 int command_release(struct command_child *child)
 {
 	if (!child->held)
@@ -224,11 +252,18 @@ int command_release(struct command_child *child)
 
 bool command_reap(struct command_child *child, bool wait)
 {
-	if (child->ended)
-		return true;
-	if (waitpid(child->pid, &child->status, wait ? 0 : WNOHANG) != child->pid)
-		return false;
-	child->ended = !WIFSTOPPED(child->status);
+	while (!child->ended && !child->held) {
+		pid_t pid = waitpid(child->pid, &child->status, wait ? 0 : WNOHANG);
+
+		if (pid < 0 && errno == ECHILD)
+			child->ended = true;
+		if (pid != child->pid)
+			return child->ended;
+		if (!WIFSTOPPED(child->status))
+			child->ended = true;
+		else if (child->watched)
+			command_stopped(child);
+	}
 	return child->ended;
 }
 

@@ -105,8 +105,10 @@ static void session_loop(struct session *s)
 			break;
 		session_bury(s);
 		now = session_clock(CLOCK_MONOTONIC);
-		if (s->child.pid)
-			command_reap(&s->child, false);
+		if (s->child.pid && !command_reap(&s->child, false) && s->child.held) {
+			session_exec(s, s->child.pid);
+			session_run_command(s);
+		}
 		/* Once a second in any case: the record of an end may have been lost. */
 		if (s->ending || now - checked > SECOND) {
 			s->ending = false;
@@ -174,8 +176,8 @@ int session_run(const struct options *options)
 	}
 	if (options->mode != MODE_CMD)
 		return err ? CLI_FAILED : CLI_DONE;
-	if (!s.child.ended && !s.interrupted)
-		command_reap(&s.child, true);
+	while (!s.child.ended && !s.interrupted && !command_reap(&s.child, true))
+		command_release(&s.child);
 	if (err || !s.child.ended)
 		return err ? 125 : 0;
 	return command_exit_status(&s.child);

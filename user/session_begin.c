@@ -181,9 +181,9 @@ static int session_add_processes(struct session *s)
 	return err;
 }
 
-/* Lets the command's loader map its libraries, each of them attached before it runs. */
-static int session_step_command(struct session *s)
+int session_run_command(struct session *s)
 {
+	struct plan_counts counts;
 	int err = 0;
 
 	while (!err && command_next(&s->child) == 1) {
@@ -191,6 +191,10 @@ static int session_step_command(struct session *s)
 		if (err > 0)
 			err = session_attach(s);
 	}
+	plan_count(s->plan, &counts);
+	if (!err && !counts.attached)
+		return command_watch(&s->child);
+	command_release(&s->child);
 	return err;
 }
 
@@ -271,9 +275,5 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 	s->begin_ns = session_clock(CLOCK_MONOTONIC);
 	trace_begin(s->trace, s->begin_ns, session_clock(CLOCK_REALTIME));
 	kernel_open(s->kernel);
-	if (s->options->mode == MODE_CMD) {
-		err = session_step_command(s);
-		command_release(&s->child);
-	}
-	return err;
+	return s->options->mode == MODE_CMD ? session_run_command(s) : 0;
 }

@@ -49,6 +49,9 @@ static inline u64 session_clock(clockid_t clock)
 
 /* Everything up to the open gate; with -- CMD, CMD runs then. 0 or -errno, with the message printed. */
 int session_begin(struct session *s, const struct pair_options *pairing);
+/* Lets the command, held at an exec, run: its libraries are attached as its loader maps them. While none of its files
+ * has markers it is watched for its next exec. */
+int session_run_command(struct session *s);
 /* Plans and attaches the files of a process that has become another program. */
 void session_exec(struct session *s, pid_t pid);
 void session_say_no_markers(const struct session *s);
