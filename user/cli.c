@@ -20,6 +20,7 @@
 enum {
 	OPT_NO_FOLLOW = 256,
 	OPT_JSON,
+	OPT_RING_SIZE,
 	OPT_VERSION,
 };
 
@@ -42,6 +43,7 @@ static const struct {
 	{'x', FOR_TRACE | FOR_LIST, "exclude", "GLOB",
 	 "leave out these spans and events; repeatable"},
 	{OPT_NO_FOLLOW, FOR_TRACE, "no-follow", NULL, "not the children of the processes"},
+	{OPT_RING_SIZE, FOR_TRACE, "ring-size", "SIZE", "of each CPU's ring buffer (default 8M)"},
 	{OPT_JSON, FOR_TRACE | FOR_LIST, "json", NULL, "JSON to stdout"},
 	{'q', FOR_TRACE | FOR_LIST, "quiet", NULL, "errors only"},
 	{'v', FOR_TRACE | FOR_LIST, "verbose", NULL, "more; twice: everything"},
@@ -110,6 +112,20 @@ static int parse_pids(struct options *o, const char *text)
 			return err;
 		at = end + 1;
 	}
+}
+
+/* The kernel takes powers of two: rounded up. */
+static int parse_ring_size(struct options *o, const char *text)
+{
+	u64 bytes = 0;
+
+	if (units_parse_size(text, &bytes) || bytes < RING_BYTES_MIN || bytes > RING_BYTES_MAX) {
+		log_error("--ring-size: \"%s\" is not a size from 64K to 1G; write 16M", text);
+		return -EINVAL;
+	}
+	for (o->ring_bytes = RING_BYTES_MIN; o->ring_bytes < bytes;)
+		o->ring_bytes *= 2;
+	return 0;
 }
 
 static int parse_duration(struct options *o, const char *text)
@@ -240,6 +256,8 @@ static int take_option(struct options *o, int letter, const char *arg)
 	case OPT_NO_FOLLOW:
 		o->follow = false;
 		return 0;
+	case OPT_RING_SIZE:
+		return parse_ring_size(o, arg);
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -397,7 +415,9 @@ static int settle_list(struct options *o, char **rest)
 static int parse(int argc, char **argv, unsigned form, struct options *out)
 {
 	CLEANUP(options_free)
-	struct options o = {.metrics = METRIC_WALL | METRIC_CPU, .follow = true};
+	struct options o = {.metrics = METRIC_WALL | METRIC_CPU,
+			    .follow = true,
+			    .ring_bytes = RING_BYTES_DEFAULT};
 	bool dashes = false;
 	int err, rest = argc;
 

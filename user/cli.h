@@ -46,6 +46,10 @@ struct options_output {
 	const char *path; /* "-" is stdout */
 };
 
+#define RING_BYTES_DEFAULT (8u << 20)
+#define RING_BYTES_MIN     (64u << 10)
+#define RING_BYTES_MAX     (1u << 30)
+
 /* Strings are those of argv and live as long; the arrays are owned. */
 struct options {
 	enum options_action action;
@@ -54,7 +58,8 @@ struct options {
 	size_t npids;
 	char **argv; /* the command to run, or the files of `list`; NULL-terminated */
 	size_t argc;
-	u64 duration_ns; /* 0: until a signal or the last target's end */
+	size_t ring_bytes; /* of each CPU; a power of two */
+	u64 duration_ns;   /* 0: until a signal or the last target's end */
 	struct options_output *outputs;
 	size_t noutputs;
 	u32 metrics; /* METRIC_* */

@@ -14,7 +14,6 @@
 #include "util/grow.h"
 #include "util/log.h"
 
-#define RING_BYTES  (8u << 20)
 #define SPARE_SITES 16384u /* for programs that are started later */
 
 static int session_targets(struct session *s)
@@ -124,7 +123,7 @@ static int session_load(struct session *s)
 		.usage = options->metrics & METRIC_CPU,
 		.uprobe_multi = s->features.uprobe_multi,
 		.nsites = plan_sites(s->plan) * 2 + SPARE_SITES,
-		.ring_bytes = RING_BYTES,
+		.ring_bytes = options->ring_bytes,
 	};
 	const struct wire_path *paths;
 	char why[1024];

@@ -11,7 +11,7 @@ say() {
 
 # hint COMMAND WHAT…: one line of what to try next.
 hint() {
-	printf '  %-52s %s\n' "$@"
+	printf '  %-62s %s\n' "$@"
 }
 
 step() {

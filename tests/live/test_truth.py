@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Counts, parents, threads and times against what the programs themselves say they did."""
 import os
+import signal
 import subprocess
 import time
 import unittest
@@ -80,6 +81,28 @@ class Examples(LiveTest):
         lost = t.losses["ring_full"]
         self.assertEqual(delivered + lost, emitted)
         self.assertEqual({name for name, count in t.losses.items() if count}, {"ring_full"} if lost else set())
+
+
+class Losses(LiveTest):
+    def test_what_finds_no_room_is_counted(self):
+        """spantrace is stopped while the program makes more spans than the ring holds."""
+        with Target(program("usdt/threads"), "--wait", "1", "--threads", "2", "--spans", "20000") as target:
+            target.expect("ready")
+            tracer = Attached(target.pid, options=["--ring-size", "64K"])
+            tracer.process.send_signal(signal.SIGSTOP)
+            target.go()
+            facts = truth(target.end())
+            tracer.process.send_signal(signal.SIGCONT)
+            t = tracer.wait()
+        emitted = sum(numbers[0] for (kind, _), numbers in facts.items() if kind == "truth")
+        events = sum(numbers[0] for (kind, _), numbers in facts.items() if kind == "event")
+        delivered = sum(row["count"] for row in t.json["paths"]) + sum(e["count"] for e in t.json["events"])
+        self.assertGreater(t.losses["ring_full"], 1000)
+        self.assertEqual(delivered + t.losses["ring_full"], emitted + events)
+        self.assertEqual({name for name, count in t.losses.items() if count}, {"ring_full"})
+        # Parents are right all the same: each path that is there is one of the program's.
+        known = {path for (kind, path) in facts if kind == "truth"}
+        self.assertLessEqual(t.paths(), known)
 
 
 class Times(LiveTest):

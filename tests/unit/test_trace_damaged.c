@@ -54,24 +54,27 @@ static void test_sizes(void **state)
 		{WIRE_EXEC, sizeof(struct wire_life), 0},
 		{WIRE_EXIT, sizeof(struct wire_life), 0},
 	};
-	u8 bytes[256] = {0};
-	struct wire_span *record = (struct wire_span *)bytes;
+	union {
+		struct wire_span span;
+		u8 bytes[256];
+	} record = {.bytes = {0}};
 	struct traced *t = *state;
 	size_t i;
 	u32 size;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		for (size = 0; size < sizeof(bytes); size++) {
-			record->head = (struct wire_head){.size = (u16)size, .kind = kinds[i].kind};
+		for (size = 0; size < sizeof(record); size++) {
+			record.span.head =
+				(struct wire_head){.size = (u16)size, .kind = kinds[i].kind};
 			if (size != kinds[i].good && (size != kinds[i].also || !size))
-				check_damaged(t, bytes, size < 8 ? 8 : size);
+				check_damaged(t, &record, size < 8 ? 8 : size);
 		}
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const u64 before = trace_damaged(t->trace);
 
-		record->head = (struct wire_head){.size = kinds[i].good, .kind = kinds[i].kind};
-		record->path = PATH_A;
-		feed(t, bytes);
+		record.span.head = (struct wire_head){.size = kinds[i].good, .kind = kinds[i].kind};
+		record.span.path = PATH_A;
+		feed(t, &record);
 		assert_int_equal(trace_damaged(t->trace), before);
 	}
 }
@@ -79,19 +82,13 @@ static void test_sizes(void **state)
 /* A ring rounds sizes up: what stands behind a record is not looked at. */
 static void test_longer_than_it_says(void **state)
 {
-	u8 bytes[sizeof(struct wire_span)];
-	struct wire_span *span = (struct wire_span *)bytes;
+	struct wire_span span = make_span(1, PATH_A, 10, 20, 20);
 	struct traced *t = *state;
 	const struct model_row *row;
 
-	memset(bytes, 0xff, sizeof(bytes));
-	*(u64 *)bytes = 0;
-	span->head = (struct wire_head){.size = WIRE_SPAN_SHORT, .kind = WIRE_SPAN, .thread = 1};
-	span->path = PATH_A;
-	span->start_ns = 10;
-	span->busy_ns = 20;
-	span->self_ns = 20;
-	feed_bytes(t, bytes, sizeof(bytes));
+	memset(&span.usage, 0xff, sizeof(span) - WIRE_SPAN_SHORT);
+	span.head.size = WIRE_SPAN_SHORT;
+	feed_bytes(t, &span, sizeof(span));
 	row = traced_row(t, 1, PATH_A);
 	assert_int_equal(row->total.cpu_ns, 20);
 	assert_int_equal(row->total.vol_switches, 0);
@@ -169,24 +166,24 @@ static void test_noise(void **state)
 {
 	struct traced *t = *state;
 	u64 random = 88172645463325252ull;
-	u8 bytes[128];
+	union {
+		struct wire_span span;
+		u8 bytes[128];
+	} record;
 	size_t i, round;
 
 	for (round = 0; round < 200000; round++) {
-		struct wire_head *head = (struct wire_head *)bytes;
-
-		for (i = 0; i < sizeof(bytes); i += 8) {
+		for (i = 0; i < sizeof(record); i += 8) {
 			random ^= random << 13;
 			random ^= random >> 7;
 			random ^= random << 17;
-			memcpy(bytes + i, &random, 8);
+			memcpy(record.bytes + i, &random, 8);
 		}
-		head->kind &= 0x17;
-		head->size &= 0x7f;
-		head->thread &= 0xff;
-		bytes[9] = bytes[10] = bytes[11] = 0; /* the path: often one that is there */
-		bytes[8] &= 0x3f;
-		feed_bytes(t, bytes, random % (sizeof(bytes) + 1));
+		record.span.head.kind &= 0x17;
+		record.span.head.size &= 0x7f;
+		record.span.head.thread &= 0xff;
+		record.span.path &= 0x3f; /* often one that is there */
+		feed_bytes(t, &record, random % (sizeof(record) + 1));
 	}
 	traced_profile(t);
 	assert_true(trace_damaged(t->trace) > 0);
