@@ -6,9 +6,9 @@ set -eu
 
 build="gcc g++ make clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev systemtap-sdt-dev"
 test="libcmocka-dev python3 gdb bpftrace lld mold musl-tools binutils clang-format clang-tidy chromium
-	gcc-aarch64-linux-gnu libclang-rt-14-dev util-linux procps"
+	gcc-aarch64-linux-gnu libc6-dev-arm64-cross libclang-rt-14-dev util-linux procps"
 postgres="postgresql postgresql-contrib"
-optional="mold gcc-aarch64-linux-gnu libclang-rt-14-dev chromium"
+optional="mold gcc-aarch64-linux-gnu libc6-dev-arm64-cross libclang-rt-14-dev chromium"
 
 installed() {
 	dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed

@@ -31,7 +31,7 @@ cleanup() {
 		wait "$bench" 2>/dev/null || :
 	fi
 	if [ -n "$dir" ]; then
-		if [ $status != 0 ] && [ -s "$dir/log" ]; then
+		if [ $status = 1 ] && [ -s "$dir/log" ]; then
 			say "the end of the server's log:" >&2
 			tail -5 "$dir/log" >&2
 		fi
@@ -71,8 +71,8 @@ chmod 711 "$dir"
 mkdir "$dir/data"
 : >"$dir/log"
 chown "$owner" "$dir" "$dir/data" "$dir/log"
-as_owner "$bin/initdb" -D "$dir/data" -U demo -A trust -E UTF8 --no-locale -N >"$dir/log" 2>&1 ||
-	fail "initdb failed"
+as_owner "$bin/initdb" -D "$dir/data" -U demo -A trust -E UTF8 --no-locale -N >"$dir/setup" 2>&1 ||
+	fail "initdb failed: $(tail -3 "$dir/setup")"
 cat >>"$dir/data/postgresql.conf" <<-END
 	listen_addresses = ''
 	unix_socket_directories = '$dir'
@@ -81,7 +81,8 @@ cat >>"$dir/data/postgresql.conf" <<-END
 END
 as_owner "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w start >/dev/null || fail "the server did not start"
 postmaster=$(head -n 1 "$dir/data/postmaster.pid")
-as_owner "$bin/pgbench" -h "$dir" -U demo -i -q postgres >>"$dir/log" 2>&1 || fail "pgbench -i failed"
+as_owner "$bin/pgbench" -h "$dir" -U demo -i -q postgres >"$dir/setup" 2>&1 ||
+	fail "pgbench -i failed: $(tail -3 "$dir/setup")"
 
 step "2. Its queries, from outside"
 say "-p names the postmaster: the processes that it forks for each connection are traced with it."
@@ -95,7 +96,7 @@ show sleep 1 '&&' "$@" '&'
 bench=$!
 trace -p "$postmaster" -d 6s -x 'postgresql:lwlock__*' \
 	-o - -o "flamegraph:$results/postgres.svg" -o "json:$results/postgres.json"
-wait "$bench" || { cat "$dir/pgbench" >&2; bench=; fail "pgbench failed"; }
+wait "$bench" || fail "pgbench failed: $(tail -3 "$dir/pgbench")"
 bench=
 need_results "$results/postgres.svg" "$results/postgres.json"
 queries=$(count_spans "$results/postgres.json" '"postgresql:query"')

@@ -118,7 +118,7 @@ check "nobody with CAP_BPF and CAP_PERFMON: a warning about other processes" \
 
 # --- where it cannot work -------------------------------------------------------------------------
 
-run pid_ns unshare --pid --fork --mount-proc "$work/spantrace" doctor
+run pid_ns unshare --pid --fork "$work/spantrace" doctor
 check "PID namespace: exit status 1" [ "$status" = 1 ]
 check "PID namespace: it is named, and what to do" says pid_ns missing pid_namespace "--pid=host"
 if unshare --user --map-root-user true 2>/dev/null; then
