@@ -103,12 +103,12 @@ examples: $(EXAMPLES)
 $(OUTPUT)/usdt/%: usdt/%.c usdt/spantrace.h
 	$(call msg,EXAMPLE,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -O2 -g -Wall -Wextra -Werror -Iusdt $< -lpthread -o $@
+	$(Q)$(CC) -O2 -g -Wall -Wextra -Werror -Iusdt -MMD -MP -MF $@.d $< -lpthread -o $@
 
 $(OUTPUT)/usdt/%: usdt/%.cc usdt/spantrace.h
 	$(call msg,EXAMPLE,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) -O2 -g -Wall -Wextra -Werror -Iusdt $< -lpthread -o $@
+	$(Q)$(CXX) -O2 -g -Wall -Wextra -Werror -Iusdt -MMD -MP -MF $@.d $< -lpthread -o $@
 
 # --- for people ------------------------------------------------------------------------------------
 

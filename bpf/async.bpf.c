@@ -55,11 +55,13 @@ static __noinline void emit_async(const struct wire_async *span, u64 now, u8 fla
 		return;
 	*record = *span;
 	record->end_ns = now;
-	record->head.flags = flags;
+	record->head.flags |= flags;
 	ring_submit(record);
 }
 
-static __noinline int make_async(struct thread_state *t, const struct wire_async_key *key, u32 path)
+/* SITE and, where it has some, LABELS are those of the marker that makes it. */
+static __noinline int make_async(struct thread_state *t, const struct wire_async_key *key, u32 path,
+				 u32 site, const u64 *labels)
 {
 	struct wire_async span = {};
 	struct wire_async *earlier;
@@ -69,6 +71,11 @@ static __noinline int make_async(struct thread_state *t, const struct wire_async
 	span.path = path;
 	span.process = t->process;
 	span.id = key->id;
+	span.site = site;
+	if (labels) {
+		span.head.flags = WIRE_LABELS;
+		__builtin_memcpy(span.labels, labels, sizeof(span.labels));
+	}
 	span.start_ns = bpf_ktime_get_ns();
 	err = bpf_map_update_elem(&async_spans, key, &span, BPF_NOEXIST);
 	if (!err) {
@@ -101,8 +108,9 @@ int async_new(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *t = thread_of(task);
 	struct wire_async_key key = {};
+	u64 labels[LABELS_MAX] = {};
+	u32 parent, path;
 	u64 cookie;
-	u32 parent;
 
 	if (!t)
 		return 0;
@@ -110,7 +118,13 @@ int async_new(struct pt_regs *ctx)
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
 	parent = async_parent(ctx, t, task, cookie);
-	make_async(t, &key, path_child(t, parent, key.def));
+	path = path_child(t, parent, key.def);
+	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
+		read_labels(ctx, t, cookie, labels);
+		make_async(t, &key, path, COOKIE_SITE(cookie), labels);
+	} else {
+		make_async(t, &key, path, COOKIE_SITE(cookie), NULL);
+	}
 	return 0;
 }
 
@@ -138,7 +152,7 @@ int async_enter(struct pt_regs *ctx)
 		return 0;
 	} else {
 		path = path_child(t, path_of_top(t, task), key.def);
-		if (make_async(t, &key, path))
+		if (make_async(t, &key, path, COOKIE_SITE(cookie), NULL))
 			return 0;
 	}
 	f = push(t, task, cookie, ctx->sp, FRAME_ASYNC);

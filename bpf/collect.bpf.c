@@ -31,6 +31,11 @@ static long write_open(u32 i, struct open_walk *walk)
 	record.busy_ns = session_closed - f->start;
 	record.self_ns = f->self_ns;
 	record.id = f->id;
+	record.site = f->site;
+	if (f->flags & FRAME_LABELS) {
+		record.head.flags |= WIRE_LABELS;
+		__builtin_memcpy(record.labels, f->labels, sizeof(record.labels));
+	}
 	fill_usage(&record.usage, f, &walk->usage);
 	bpf_seq_write(walk->ctx->meta->seq, &record, sizeof(record));
 	return 0;

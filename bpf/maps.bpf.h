@@ -115,6 +115,15 @@ struct {
 	__type(value, struct wire_async);
 } async_spans SEC(".maps");
 
+/* Names of the strings that the loader knows. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, STRINGS_MAX);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, u64);
+	__type(value, u8);
+} strings SEC(".maps");
+
 /* The async definitions of the plan, where a named parent is looked for. The loader fills it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

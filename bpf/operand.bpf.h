@@ -113,7 +113,7 @@ static __noinline int read_id(struct pt_regs *ctx, u64 cookie, u64 *id)
 
 	if (site && read_operand(ctx, &site->id, id) == 0)
 		return 0;
-	count_loss(LOSS_UNREADABLE_ID, 1);
+	count_loss(LOSS_UNREADABLE_ARG, 1);
 	return -1;
 }
 

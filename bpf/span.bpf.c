@@ -67,6 +67,10 @@ int span_enter(struct pt_regs *ctx)
 		return 0;
 	f->path = path_child(t, parent, def);
 	f->id = 0;
+	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
+		f->flags |= FRAME_LABELS;
+		read_labels(ctx, t, cookie, f->labels);
+	}
 	t->open_mask |= def_bit(def);
 	start_frame(t, task, f);
 	return 0;
@@ -150,6 +154,7 @@ int event_hit(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *t = thread_of(task);
 	struct wire_event *record;
+	u64 labels[LABELS_MAX] = {};
 	u64 cookie, value = 0;
 	u8 flags = 0;
 
@@ -158,14 +163,24 @@ int event_hit(struct pt_regs *ctx)
 	cookie = bpf_get_attach_cookie(ctx);
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_VALUE && read_id(ctx, cookie, &value) == 0)
 		flags |= WIRE_VALUE;
-	record = ring_reserve(sizeof(*record));
+	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
+		flags |= WIRE_LABELS;
+		read_labels(ctx, t, cookie, labels);
+		record = ring_reserve(sizeof(*record));
+	} else {
+		record = ring_reserve(WIRE_EVENT_SHORT);
+	}
 	if (!record)
 		return 0;
-	set_head(&record->head, sizeof(*record), WIRE_EVENT, flags, t->serial);
+	set_head(&record->head, WIRE_EVENT_SHORT, WIRE_EVENT, flags, t->serial);
 	record->path = path_child(t, path_of_top(t, task), COOKIE_DEF(cookie));
-	record->reserved = 0;
+	record->site = COOKIE_SITE(cookie);
 	record->time_ns = now;
 	record->value = value;
+	if (flags & WIRE_LABELS) {
+		record->head.size = sizeof(*record);
+		__builtin_memcpy(record->labels, labels, sizeof(labels));
+	}
 	ring_submit(record);
 	return 0;
 }

@@ -9,7 +9,7 @@
  */
 #include "stack.bpf.h"
 
-#include "operand.bpf.h"
+#include "label.bpf.h"
 
 #include "span.bpf.c"
 

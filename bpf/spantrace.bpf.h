@@ -31,6 +31,7 @@ struct usage {
 #define FRAME_ASYNC 0x1u
 #define FRAME_DEAD \
 	0x2u /* closed, but something above it is not: dropped when it comes to the top */
+#define FRAME_LABELS    0x4u
 #define FRAME_RECURSIVE SITE_RECURSIVE << 8
 
 struct frame {
@@ -46,6 +47,7 @@ struct frame {
 	u32 site;
 	u32 def;
 	u32 flags;
+	u64 labels[LABELS_MAX]; /* FRAME_LABELS */
 };
 
 #define PATH_MEMO 16
@@ -69,6 +71,7 @@ struct thread_state {
 	struct usage last_usage;
 	u64 inside; /* time in spans, all told */
 	struct path_memo memo[PATH_MEMO];
+	char text[STRING_MAX]; /* a string on its way to becoming a name */
 	struct frame frames[FRAMES_NEAR];
 };
 

@@ -53,7 +53,8 @@ static __noinline void add_segment(u32 process, const struct frame *f, u64 now,
 static __always_inline void emit_frame(struct thread_state *t, const struct frame *f, u64 now,
 				       const struct usage *usage, u8 flags)
 {
-	bool whole = f->flags & FRAME_ASYNC;
+	bool labels = f->flags & FRAME_LABELS;
+	bool whole = f->flags & (FRAME_ASYNC | FRAME_LABELS);
 	struct wire_span *record;
 
 	if (knob_usage && !whole)
@@ -68,7 +69,7 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 			return;
 		set_head(&record->head, WIRE_SPAN_SHORT, WIRE_SPAN, flags, t->serial);
 		record->path = f->path;
-		record->reserved = 0;
+		record->site = f->site;
 		record->start_ns = f->start;
 		record->busy_ns = now - f->start;
 		record->self_ns = f->self_ns;
@@ -79,17 +80,25 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 		flags |= WIRE_SEGMENT;
 		add_segment(t->process, f, now, usage);
 	}
-	record = ring_reserve(sizeof(*record));
+	if (labels)
+		record = ring_reserve(sizeof(*record));
+	else
+		record = ring_reserve(WIRE_SPAN_WHOLE);
 	if (!record)
 		return;
-	set_head(&record->head, sizeof(*record), WIRE_SPAN, flags, t->serial);
+	set_head(&record->head, WIRE_SPAN_WHOLE, WIRE_SPAN, flags, t->serial);
 	record->path = f->path;
-	record->reserved = 0;
+	record->site = f->site;
 	record->start_ns = f->start;
 	record->busy_ns = now - f->start;
 	record->self_ns = f->self_ns;
 	fill_usage(&record->usage, f, usage);
 	record->id = f->id;
+	if (labels) {
+		record->head.size = sizeof(*record);
+		record->head.flags = flags | WIRE_LABELS;
+		__builtin_memcpy(record->labels, f->labels, sizeof(record->labels));
+	}
 	ring_submit(record);
 }
 

@@ -28,8 +28,10 @@
 #define ASYNC_DEFS_MAX 1024
 #define SITES_MAX      (1u << 18)
 
-#define LABELS_MAX 4
-#define COMM_LEN   16
+#define LABELS_MAX  4
+#define STRING_MAX  256        /* of a label's text, NUL included; the rest is cut */
+#define STRINGS_MAX (1u << 17) /* distinct ones in a trace */
+#define COMM_LEN    16
 
 #define CONTROL_RING_BYTES (4u << 20)
 

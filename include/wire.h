@@ -20,14 +20,18 @@
 #define COOKIE_FLAGS(c)          ((u32)((c) >> 48))
 #define COOKIE(site, def, flags) ((u64)(u32)(site) | (u64)(u16)(def) << 32 | (u64)(flags) << 48)
 
-#define SITE_RECURSIVE 0x1u /* frames do not live on the C stack: equal stack pointers nest */
-#define SITE_HAS_NEW   0x2u /* async: a marker says when it begins, so an enter never makes one */
-#define SITE_HAS_VALUE 0x4u /* event: its first argument is its value */
+#define SITE_RECURSIVE  0x1u /* frames do not live on the C stack: equal stack pointers nest */
+#define SITE_HAS_NEW    0x2u /* async: a marker says when it begins, so an enter never makes one */
+#define SITE_HAS_VALUE  0x4u /* event: its first argument is its value */
+#define SITE_HAS_LABELS 0x8u /* arguments to keep with the span or event */
 
 /* One row of the site table; the cookie's low half is its index. */
 struct wire_site {
-	struct operand id;     /* async: the id; event: the value */
-	struct operand parent; /* __new: the id of the parent */
+	struct operand id;                 /* async: the id; event: the value */
+	struct operand parent;             /* __new: the id of the parent */
+	struct operand labels[LABELS_MAX]; /* form OPERAND_NONE: no more of them */
+	u32 strings;                       /* bit I: label I is the address of a C string */
+	u32 reserved;
 };
 
 /* One node of the path table: PARENT's span definition stack, and DEF on top. */
@@ -60,11 +64,13 @@ enum wire_kind {
 	WIRE_FORK = 18,
 	WIRE_EXEC = 19,
 	WIRE_EXIT = 20,
+	WIRE_STRING = 21,
 };
 
 #define WIRE_ABANDONED 0x01u /* closed without an exit of its own */
 #define WIRE_OPEN      0x02u /* closed by the end of its thread, process or the trace */
 #define WIRE_SEGMENT   0x04u /* WIRE_SPAN: a stretch of the async span with this id */
+#define WIRE_LABELS    0x10u /* labels are set, as those of the site */
 #define WIRE_VALUE     0x08u /* WIRE_EVENT: value is set */
 
 struct wire_head {
@@ -91,15 +97,17 @@ struct wire_usage {
 struct wire_span {
 	struct wire_head head;
 	u32 path;
-	u32 reserved;
+	u32 site; /* of its enter */
 	u64 start_ns;
 	u64 busy_ns;
 	u64 self_ns;
 	struct wire_usage usage;
 	u64 id;
+	u64 labels[LABELS_MAX]; /* numbers, or names of strings */
 };
 
 #define WIRE_SPAN_SHORT 40u
+#define WIRE_SPAN_WHOLE 96u /* all but the labels */
 
 /* An async span at its close. The table's value while it lives. */
 struct wire_async {
@@ -119,15 +127,35 @@ struct wire_async {
 	u64 invol_switches;
 	u64 minor_faults;
 	u64 major_faults;
+	u32 site; /* of its new */
+	u32 reserved;
+	u64 labels[LABELS_MAX];
 };
 
 struct wire_event {
 	struct wire_head head;
 	u32 path; /* of the event under the span it happened in */
-	u32 reserved;
+	u32 site;
 	u64 time_ns;
 	u64 value;
+	u64 labels[LABELS_MAX];
 };
+
+#define WIRE_EVENT_SHORT 32u
+
+/* A string that labels name from now on: a name is a number that stands for one text in the trace. */
+struct wire_string {
+	struct wire_head head;
+	u64 name;
+	u32 length; /* without the NUL */
+	u32 cut;    /* 1: it was longer */
+	char text[STRING_MAX];
+};
+
+#define WIRE_STRING_NULL       0 /* a null pointer */
+#define WIRE_STRING_UNREADABLE 1 /* a page that is not there */
+#define WIRE_STRING_LOST       2 /* more than STRINGS_MAX, or no room to tell the loader */
+#define WIRE_STRING_FIRST      16
 
 /* First sight of a thread. */
 struct wire_thread {
@@ -171,16 +199,19 @@ enum wire_loss {
 	LOSS_ID_REUSED = 8,    /* new with an id that lives: the earlier one is abandoned */
 	LOSS_UNKNOWN_PARENT =
 		9, /* the parent named does not live: the span stands under its thread's */
-	LOSS_UNREADABLE_ID = 10, /* the id could not be read from the target's memory */
-	LOSS_KINDS = 11,
+	LOSS_UNREADABLE_ARG = 10, /* an id or label was on a page that is not there */
+	LOSS_STRINGS_FULL = 11,   /* a label's text could not be kept */
+	LOSS_KINDS = 12,
 };
 
 _Static_assert(sizeof(struct wire_head) == 8, "wire layout");
 _Static_assert(sizeof(struct wire_usage) == 48, "wire layout");
-_Static_assert(sizeof(struct wire_span) == 96, "wire layout");
+_Static_assert(sizeof(struct wire_span) == 128, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, usage) == WIRE_SPAN_SHORT, "wire layout");
-_Static_assert(sizeof(struct wire_async) == 120, "wire layout");
-_Static_assert(sizeof(struct wire_event) == 32, "wire layout");
+_Static_assert(sizeof(struct wire_async) == 160, "wire layout");
+_Static_assert(sizeof(struct wire_event) == 64, "wire layout");
+_Static_assert(__builtin_offsetof(struct wire_span, labels) == WIRE_SPAN_WHOLE, "wire layout");
+_Static_assert(__builtin_offsetof(struct wire_event, labels) == WIRE_EVENT_SHORT, "wire layout");
 _Static_assert(sizeof(struct wire_thread) == 48, "wire layout");
 _Static_assert(sizeof(struct wire_thread_end) == 40, "wire layout");
 _Static_assert(sizeof(struct wire_life) == 48, "wire layout");

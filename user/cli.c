@@ -19,6 +19,7 @@
 /* Options without a letter. */
 enum {
 	OPT_NO_FOLLOW = 256,
+	OPT_BY,
 	OPT_JSON,
 	OPT_RING_SIZE,
 	OPT_VERSION,
@@ -42,6 +43,7 @@ static const struct {
 	 "a pair of markers provider:name; @ARG, from 0, is the id"},
 	{'x', FOR_TRACE | FOR_LIST, "exclude", "GLOB",
 	 "leave out these spans and events; repeatable"},
+	{OPT_BY, FOR_TRACE, "by", "KEY", "split rows by this label; repeatable"},
 	{OPT_NO_FOLLOW, FOR_TRACE, "no-follow", NULL, "not the children of the processes"},
 	{OPT_RING_SIZE, FOR_TRACE, "ring-size", "SIZE", "of each CPU's ring buffer (default 8M)"},
 	{OPT_JSON, FOR_TRACE | FOR_LIST, "json", NULL, "JSON to stdout"},
@@ -112,6 +114,20 @@ static int parse_pids(struct options *o, const char *text)
 			return err;
 		at = end + 1;
 	}
+}
+
+static int parse_by(struct options *o, const char *text)
+{
+	if (!*text) {
+		log_error("--by: the key is empty; write the name of a label");
+		return -EINVAL;
+	}
+	if (o->nby == MODEL_MAX_LABELS) {
+		log_error("--by %s: rows can be split by %d labels at most", text,
+			  MODEL_MAX_LABELS);
+		return -EINVAL;
+	}
+	return add_string(&o->by, &o->nby, text);
 }
 
 /* The kernel takes powers of two: rounded up. */
@@ -253,6 +269,8 @@ static int take_option(struct options *o, int letter, const char *arg)
 		return parse_span(o, arg);
 	case 'x':
 		return parse_glob(&o->excludes, &o->nexcludes, "-x", arg);
+	case OPT_BY:
+		return parse_by(o, arg);
 	case OPT_NO_FOLLOW:
 		o->follow = false;
 		return 0;
@@ -465,6 +483,7 @@ void options_free(struct options *o)
 	free(o->outputs);
 	free(o->providers);
 	free(o->excludes);
+	free(o->by);
 	*o = (struct options){0};
 }
 

@@ -69,6 +69,8 @@ struct options {
 	size_t nexcludes;
 	struct pair_spec **spans;
 	size_t nspans;
+	const char **by; /* label keys that split rows */
+	size_t nby;
 	bool follow; /* the children too */
 	bool json;
 	bool quiet;

@@ -171,6 +171,24 @@ static bool command_maps_code(pid_t pid)
 	       info.entry.args[2] & PROT_EXEC && (int)info.entry.args[4] >= 0;
 }
 
+/* Killed under our hands: there is nothing left to hold, and its end is on its way. */
+static int command_lost(struct command_child *child)
+{
+	if (waitpid(child->pid, &child->status, 0) != child->pid)
+		return -errno;
+	child->ended = true;
+	child->held = false;
+	return -ECHILD;
+}
+
+/* Whether it is stopped under our hands still. What was read of it before can be relied on then. */
+static bool command_is_there(const struct command_child *child)
+{
+	siginfo_t info;
+
+	return ptrace(PTRACE_GETSIGINFO, child->pid, NULL, &info) == 0 || errno != ESRCH;
+}
+
 int command_next(struct command_child *child)
 {
 	bool mapping = false;
@@ -182,14 +200,14 @@ int command_next(struct command_child *child)
 	if (!child->entry) {
 		/* No loader: everything it has is mapped already. */
 		if (!command_auxv(child->pid, AT_BASE))
-			return 0;
+			return command_is_there(child) ? 0 : command_lost(child);
 		err = command_set_entry(child);
 		if (err)
-			return err;
+			return command_is_there(child) ? err : command_lost(child);
 	}
 	for (;;) {
 		if (ptrace(PTRACE_SYSCALL, child->pid, NULL, signal))
-			return -errno;
+			return errno == ESRCH ? command_lost(child) : -errno;
 		if (waitpid(child->pid, &child->status, 0) != child->pid)
 			return -errno;
 		if (!WIFSTOPPED(child->status)) {

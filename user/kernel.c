@@ -282,6 +282,13 @@ int kernel_life_fd(const struct kernel *kernel)
 	return ring_buffer__epoll_fd(kernel->control);
 }
 
+void kernel_drain_life(void *context)
+{
+	struct kernel *kernel = context;
+
+	ring_buffer__consume(kernel->control);
+}
+
 int kernel_drain(struct kernel *kernel, kernel_record_fn fn, void *context)
 {
 	int life, spans;

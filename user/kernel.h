@@ -63,6 +63,8 @@ void kernel_close(struct kernel *kernel, u64 now_ns);
 
 /* Readable when a process has become another program: its probes are wanted soon. */
 int kernel_life_fd(const struct kernel *kernel);
+/* Hands the life records that wait, and the texts of labels, to the FN of the kernel_drain() that runs. */
+void kernel_drain_life(void *kernel);
 /* Hands every record that waits to FN: life records first. Returns how many, or -errno. */
 int kernel_drain(struct kernel *kernel, kernel_record_fn fn, void *context);
 /* After kernel_close() and the detach: what is still open on each thread, and each thread's end. */

@@ -159,6 +159,16 @@ static int output_event(void *context, const struct model_event *event)
 	return err ? err : output->exporter.ops->event(&output->exporter, event);
 }
 
+bool outputs_want_spans(const struct outputs *outputs)
+{
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++)
+		if (outputs->items[i].exporter.ops->span)
+			return true;
+	return false;
+}
+
 int outputs_listen(struct outputs *outputs, struct trace *trace)
 {
 	size_t i;

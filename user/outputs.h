@@ -13,6 +13,8 @@ struct outputs;
  * keeps its content until there is something to write. */
 int outputs_new(const struct options *options, struct outputs **out);
 void outputs_free(struct outputs **outputs);
+/* Whether any format wants single spans, and so their labels. */
+bool outputs_want_spans(const struct outputs *outputs);
 /* Gives the formats that want single spans to TRACE. */
 int outputs_listen(struct outputs *outputs, struct trace *trace);
 /* Writes and closes all. The first -errno, with a message for each that failed. */

@@ -52,6 +52,13 @@ void plan_free(struct plan **out)
 	free(plan);
 }
 
+void plan_want_labels(struct plan *plan, const char *const *keys, size_t n, bool all)
+{
+	plan->label_keys = keys;
+	plan->nlabel_keys = n;
+	plan->all_labels = all;
+}
+
 int plan_refuse(struct plan *plan, const char *marker, const char *why)
 {
 	struct model_refused *refused;
@@ -162,6 +169,11 @@ const struct model_refused *plan_refused(const struct plan *plan, size_t *n)
 const char *plan_file_name(const struct plan *plan, size_t i)
 {
 	return i < plan->nfiles ? plan->files[i].shown : NULL;
+}
+
+bool plan_file_has_markers(const struct plan *plan, size_t i)
+{
+	return i < plan->nfiles && plan->files[i].notes->nsites > 0;
 }
 
 const char *const *plan_problems(const struct plan *plan, size_t *n)

@@ -20,6 +20,10 @@ struct plan;
 int plan_new(const struct pair_options *options, struct plan **out);
 void plan_free(struct plan **plan);
 
+/* Which labels to read: those of these keys (borrowed), or ALL. None unless this is called: what no output shows costs
+ * nothing. */
+void plan_want_labels(struct plan *plan, const char *const *keys, size_t n, bool all);
+
 /* Adds the file open at FD, which is not closed; SHOWN is its name for people. A file without markers, one that is
  * no ELF file, and one that is there already are no errors. Returns 1 when it brings new sites, 0 when not, or -errno. */
 int plan_add_file(struct plan *plan, int fd, const char *shown);
@@ -46,6 +50,7 @@ void plan_count(const struct plan *plan, struct plan_counts *out);
 const struct model_refused *plan_refused(const struct plan *plan, size_t *n);
 /* Names of the files that were looked at, for the message when none has markers. */
 const char *plan_file_name(const struct plan *plan, size_t i);
+bool plan_file_has_markers(const struct plan *plan, size_t i);
 /* Sentences for --span options that did not fit the markers found. */
 const char *const *plan_problems(const struct plan *plan, size_t *n);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../include/note.h"
 #include "plan.h"
 #include "plan_impl.h"
 #include "util/cleanup.h"
@@ -205,6 +206,43 @@ static const char *describe_site(const struct elfnote_site *site, const struct p
 	return NULL;
 }
 
+static bool wants_label(const struct plan *plan, const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < plan->nlabel_keys; i++)
+		if (strcmp(plan->label_keys[i], key) == 0)
+			return true;
+	return plan->all_labels;
+}
+
+/* The arguments of the site that stay with its span. spantrace.h makes the address of a string unsigned, any other
+ * label signed. */
+static int describe_labels(const struct binder *b, const struct elfnote_site *site,
+			   enum pair_role role, struct wire_site *row, u32 *flags)
+{
+	const char *keys[LABELS_MAX];
+	u32 i, n = 0;
+
+	if (!site->has_meta || role == PAIR_EXIT || role == PAIR_CLOSE)
+		return 0;
+	for (i = 0; i < site->nargs && n < LABELS_MAX; i++) {
+		const struct elfnote_arg *arg = &site->args[i];
+
+		if (!arg->key || arg->why || !wants_label(b->plan, arg->key) ||
+		    (i == NOTE_ARG_VALUE && *flags & SITE_HAS_VALUE))
+			continue;
+		row->labels[n] = arg->operand;
+		if (!arg->operand.is_signed && arg->operand.size == 8)
+			row->strings |= 1u << n;
+		keys[n++] = arg->key;
+	}
+	if (!n)
+		return 0;
+	*flags |= SITE_HAS_LABELS;
+	return trace_add_site(b->trace, b->plan->next_site, keys, n, row->strings);
+}
+
 static int binder_refuse(struct binder *b, const struct plan_file *file,
 			 const struct elfnote_site *site, const char *why)
 {
@@ -231,6 +269,9 @@ static int binder_probe(struct binder *b, const struct plan_file *file,
 				    &flags);
 	if (why)
 		return binder_refuse(b, file, site, why);
+	err = describe_labels(b, site, binding->role, &row, &flags);
+	if (err)
+		return err;
 	err = kernel_set_site(b->kernel, b->plan->next_site, &row);
 	if (err == -ENOSPC)
 		return binder_refuse(b, file, site, "the site table is full");

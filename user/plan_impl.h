@@ -17,6 +17,9 @@ struct plan_file {
 struct plan {
 	const struct pair_options *options;
 	struct strpool *strings;
+	const char *const *label_keys;
+	size_t nlabel_keys;
+	bool all_labels;
 	struct plan_file *files;
 	size_t nfiles;
 	size_t nmarkers;

@@ -72,6 +72,9 @@ static int session_plan(struct session *s, const struct pair_options *pairing)
 	size_t i;
 	int err = plan_new(pairing, &s->plan);
 
+	if (!err)
+		plan_want_labels(s->plan, s->options->by, s->options->nby,
+				 outputs_want_spans(s->outputs));
 	if (!err && s->options->mode == MODE_CMD)
 		return session_plan_process(s, s->child.pid);
 	for (i = 0; i < s->npids && !err; i++)
@@ -88,7 +91,10 @@ void session_say_no_markers(const struct session *s)
 
 	plan_count(s->plan, &counts);
 	for (i = 0; i < counts.files; i++) {
-		int n = snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
+		/* Where there are some, the files that have none are of no interest. */
+		if (counts.markers && !plan_file_has_markers(s->plan, i))
+			continue;
+		int n = snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
 				 plan_file_name(s->plan, i));
 
 		if (n < 0 || (size_t)n >= sizeof(list) - used) {
@@ -137,8 +143,11 @@ static int session_load(struct session *s)
 	}
 	paths = kernel_paths(s->kernel, &npaths);
 	err = trace_new(paths, npaths, options->metrics, &s->trace);
-	if (!err)
+	if (!err) {
+		trace_ask_more(s->trace, kernel_drain_life, s->kernel);
+		trace_split_by(s->trace, options->by, options->nby);
 		err = outputs_listen(s->outputs, s->trace);
+	}
 	if (!err)
 		err = attach_new(s->kernel, s->features.uprobe_multi, s->pids,
 				 session_confined(s) ? s->npids : 0, &s->probes);

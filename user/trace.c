@@ -64,6 +64,8 @@ void trace_free(struct trace **out)
 	trace_free_values(&trace->events);
 	trace_free_values(&trace->paths);
 	trace_free_values(&trace->threads);
+	trace_free_values(&trace->sites);
+	intmap_free(&trace->texts);
 	for (i = 0; i < trace->ndefs; i++)
 		free(trace->defs[i]);
 	free(trace->defs);

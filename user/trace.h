@@ -40,6 +40,13 @@ void trace_free(struct trace **trace);
 /* Adds a definition, or finds the one with the same provider, name and kind. Copies the strings; *ID is its
  * number on the wire. 0, -ENOMEM, or -ENOSPC beyond DEFS_MAX. */
 int trace_add_def(struct trace *trace, const struct model_def *def, u32 *id);
+/* What the labels of a site of the plan are: N keys, copied, and which of them are strings (bit I). 0 or -ENOMEM. */
+int trace_add_site(struct trace *trace, u32 site, const char *const *keys, u32 n, u32 strings);
+/* Rows are split by the values of these labels; borrowed. At most MODEL_MAX_LABELS. */
+void trace_split_by(struct trace *trace, const char *const *keys, size_t n);
+/* A span may come before the text of its label, which is on another ring: MORE is called to have what waits there
+ * given to trace_record() now. */
+void trace_ask_more(struct trace *trace, void (*more)(void *context), void *context);
 /* Borrows the sink, for good. 0 or -ENOMEM. */
 int trace_add_sink(struct trace *trace, const struct trace_sink *sink);
 /* The trace begins: all probes stand. */

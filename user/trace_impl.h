@@ -16,6 +16,13 @@ struct trace_thread {
 	bool ended; /* inside_ns is final */
 };
 
+/* The labels of one site. */
+struct trace_site {
+	const char *keys[LABELS_MAX];
+	u32 n;
+	u32 strings;
+};
+
 struct trace_row {
 	struct model_row model;
 	struct histogram *durations;
@@ -38,6 +45,12 @@ struct trace {
 	struct intmap rows;         /* row_key ▸ struct trace_row */
 	struct intmap events;       /* row_key of thread and def ▸ struct model_event_row */
 	struct model_path root;
+	struct intmap sites;   /* number ▸ struct trace_site */
+	struct intmap texts;   /* name of a string ▸ const char */
+	void (*more)(void *context);
+	void *more_context;
+	const char *const *by; /* keys that split rows */
+	size_t nby;
 
 	struct trace_sink *sinks;
 	size_t nsinks;
@@ -60,6 +73,12 @@ struct trace {
 struct trace_thread *trace_thread(struct trace *trace, u32 serial);
 /* The path with this id; NULL when the table has none that makes sense, or there is no memory. */
 struct model_path *trace_path(struct trace *trace, u32 id);
+
+/* Fills LABELS from the values on the wire of a record of SITE. Returns how many there are. */
+u32 trace_labels(struct trace *trace, u32 site, const u64 values[LABELS_MAX],
+		 struct model_label labels[MODEL_MAX_LABELS]);
+/* Keeps the text of a label's string. */
+void trace_add_text(struct trace *trace, const struct wire_string *record);
 
 static inline u64 trace_row_key(u32 thread, u32 other)
 {

@@ -38,12 +38,35 @@ static int compare_paths(const struct model_path *a, const struct model_path *b)
 	return a->id < b->id ? -1 : 1;
 }
 
+/* By key, then numbers before texts: two sites may give one key either kind of value. */
+static int compare_labels(const struct model_row *x, const struct model_row *y)
+{
+	u32 i;
+
+	for (i = 0; i < x->nlabels && i < y->nlabels; i++) {
+		const struct model_label *a = &x->labels[i], *b = &y->labels[i];
+		int order = strcmp(a->key, b->key);
+
+		if (!order && a->text && b->text)
+			order = strcmp(a->text, b->text);
+		else if (!order && (a->text || b->text))
+			order = a->text ? 1 : -1;
+		else if (!order)
+			order = (a->number > b->number) - (a->number < b->number);
+		if (order)
+			return order;
+	}
+	return (x->nlabels > y->nlabels) - (x->nlabels < y->nlabels);
+}
+
 static int compare_rows(const void *a, const void *b)
 {
 	const struct model_row *x = a, *y = b;
 	int order = compare_threads(x->thread, y->thread);
 
-	return order ? order : compare_paths(x->path, y->path);
+	if (!order)
+		order = compare_paths(x->path, y->path);
+	return order ? order : compare_labels(x, y);
 }
 
 static int compare_events(const void *a, const void *b)

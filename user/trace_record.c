@@ -13,44 +13,84 @@ static void trace_fail(struct trace *trace, int err)
 		trace->error = err;
 }
 
-static struct trace_row *trace_row(struct trace *trace, struct trace_thread *thread,
-				   const struct model_path *path)
+/* The labels of SPAN that --by asks for, in its order; of two with one key the first. Returns how many it has. */
+static u32 trace_chosen(const struct trace *trace, const struct model_span *span,
+			struct model_label chosen[MODEL_MAX_LABELS])
 {
-	u64 key = trace_row_key(thread->model.serial, path->id);
-	void **found = intmap_find(&trace->rows, key);
-	struct trace_row *row;
+	u32 i, n = 0;
+	size_t key;
 
-	if (found)
-		return *found;
+	for (key = 0; key < trace->nby; key++)
+		for (i = 0; i < span->nlabels; i++)
+			if (strcmp(span->labels[i].key, trace->by[key]) == 0) {
+				chosen[n++] = span->labels[i];
+				break;
+			}
+	return n;
+}
+
+static bool trace_same_labels(const struct model_row *row, const struct model_label *labels, u32 n)
+{
+	u32 i;
+
+	if (row->nlabels != n)
+		return false;
+	for (i = 0; i < n; i++) {
+		const struct model_label *a = &row->labels[i], *b = &labels[i];
+
+		if (strcmp(a->key, b->key) != 0 || !a->text != !b->text)
+			return false;
+		if (a->text ? strcmp(a->text, b->text) != 0 : a->number != b->number)
+			return false;
+	}
+	return true;
+}
+
+/* A key for the row's labels too. Two sets of labels may get one key: then the next one is tried. */
+static u64 trace_label_key(u64 key, const struct model_label *labels, u32 n)
+{
+	const char *c;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		u64 value = (u64)labels[i].number;
+
+		for (c = labels[i].text; c && *c; c++)
+			value = value * 31 + (unsigned char)*c;
+		key = (key ^ value) * 0x9e3779b97f4a7c15ULL + i + 1;
+	}
+	return key;
+}
+
+/* The row of a span's thread, path and chosen labels, made if it is new. */
+static struct trace_row *trace_row(struct trace *trace, const struct model_span *span)
+{
+	struct model_label chosen[MODEL_MAX_LABELS];
+	u32 n = trace->nby && span->nlabels ? trace_chosen(trace, span, chosen) : 0;
+	u64 key = trace_row_key(span->thread->serial, span->path->id);
+	struct trace_row *row;
+	void **found;
+
+	key = trace_label_key(key, chosen, n);
+	while ((found = intmap_find(&trace->rows, key))) {
+		row = *found;
+		if (row->model.path == span->path && row->model.thread == span->thread &&
+		    trace_same_labels(&row->model, chosen, n))
+			return row;
+		key++;
+	}
 	row = calloc(1, sizeof(*row));
 	if (!row)
 		return NULL;
-	row->model.thread = &thread->model;
-	row->model.path = path;
+	row->model.thread = span->thread;
+	row->model.path = span->path;
 	row->model.min_ns = UINT64_MAX;
+	row->model.nlabels = n;
+	memcpy(row->model.labels, chosen, n * sizeof(chosen[0]));
 	if (intmap_set(&trace->rows, key, row)) {
 		free(row);
 		return NULL;
 	}
-	return row;
-}
-
-/* The row of a thread and a path by their numbers. Where there is none the cause is counted; a path
- * that cannot be makes no thread. */
-static struct trace_row *trace_row_of(struct trace *trace, u32 thread_serial, u32 path_id)
-{
-	const struct model_path *path = trace_path(trace, path_id);
-	struct trace_thread *thread;
-	struct trace_row *row;
-
-	if (!path || path->depth == 0) {
-		trace->damaged++;
-		return NULL;
-	}
-	thread = trace_thread(trace, thread_serial);
-	row = thread ? trace_row(trace, thread, path) : NULL;
-	if (!row)
-		trace->no_memory++;
 	return row;
 }
 
@@ -128,9 +168,35 @@ static void trace_deliver(struct trace *trace, const struct model_span *span)
 			trace_fail(trace, trace->sinks[i].span(trace->sinks[i].context, span));
 }
 
+/* Where a record belongs: fills SPAN's thread, path and labels (NULL: it has none) and returns its row; NULL, counted,
+ * when there is no such path or no memory. */
+static struct trace_row *trace_place(struct trace *trace, const struct wire_head *head, u32 path,
+				     u32 site, const u64 *labels, struct model_span *span)
+{
+	struct trace_thread *thread;
+	struct trace_row *row;
+
+	span->path = trace_path(trace, path);
+	if (!span->path || span->path->depth == 0) {
+		trace->damaged++;
+		return NULL;
+	}
+	thread = trace_thread(trace, head->thread);
+	if (!thread) {
+		trace->no_memory++;
+		return NULL;
+	}
+	span->thread = &thread->model;
+	if (labels)
+		span->nlabels = trace_labels(trace, site, labels, span->labels);
+	row = trace_row(trace, span);
+	if (!row)
+		trace->no_memory++;
+	return row;
+}
+
 static void trace_span(struct trace *trace, const struct wire_span *record)
 {
-	struct trace_row *row = trace_row_of(trace, record->head.thread, record->path);
 	struct model_span span = {
 		.start_ns = record->start_ns,
 		.end_ns = record->start_ns + record->busy_ns,
@@ -138,11 +204,12 @@ static void trace_span(struct trace *trace, const struct wire_span *record)
 		.self_ns = at_most(record->self_ns, record->busy_ns),
 		.flags = record->head.flags & (WIRE_ABANDONED | WIRE_OPEN | WIRE_SEGMENT),
 	};
+	struct trace_row *row;
 
+	row = trace_place(trace, &record->head, record->path, record->site,
+			  record->head.flags & WIRE_LABELS ? record->labels : NULL, &span);
 	if (!row)
 		return;
-	span.thread = row->model.thread;
-	span.path = row->model.path;
 	span.total.cpu_ns = span.busy_ns;
 	span.self_cpu_ns = span.self_ns;
 	if (record->head.size > WIRE_SPAN_SHORT) {
@@ -164,7 +231,6 @@ static void trace_span(struct trace *trace, const struct wire_span *record)
 
 static void trace_async(struct trace *trace, const struct wire_async *record)
 {
-	struct trace_row *row = trace_row_of(trace, record->head.thread, record->path);
 	struct model_span span = {
 		.id = record->id,
 		.start_ns = record->start_ns,
@@ -173,11 +239,12 @@ static void trace_async(struct trace *trace, const struct wire_async *record)
 		.self_ns = at_most(record->self_ns, record->busy_ns),
 		.flags = record->head.flags & (WIRE_ABANDONED | WIRE_OPEN),
 	};
+	struct trace_row *row;
 
+	row = trace_place(trace, &record->head, record->path, record->site,
+			  record->head.flags & WIRE_LABELS ? record->labels : NULL, &span);
 	if (!row)
 		return;
-	span.thread = row->model.thread;
-	span.path = row->model.path;
 	trace_usage(&span, record->off_ns, record->run_delay_ns, record->self_off_ns,
 		    record->self_run_delay_ns);
 	span.total.vol_switches = record->vol_switches;
@@ -195,7 +262,7 @@ void trace_open_async(struct trace *trace, const struct wire_async *span, u64 no
 	struct wire_async closed = *span;
 
 	closed.end_ns = now_ns;
-	closed.head.flags = WIRE_OPEN;
+	closed.head.flags |= WIRE_OPEN;
 	trace_async(trace, &closed);
 }
 
@@ -243,6 +310,8 @@ static void trace_event(struct trace *trace, const struct wire_event *record)
 	trace->nevents++;
 	event.thread = &thread->model;
 	event.path = path;
+	if (trace->want_events && record->head.flags & WIRE_LABELS)
+		event.nlabels = trace_labels(trace, record->site, record->labels, event.labels);
 	for (i = 0; trace->want_events && i < trace->nsinks; i++)
 		if (trace->sinks[i].event)
 			trace_fail(trace, trace->sinks[i].event(trace->sinks[i].context, &event));
@@ -288,7 +357,10 @@ void trace_record(struct trace *trace, const void *data, size_t size)
 		goto damaged;
 	switch (head->kind) {
 	case WIRE_SPAN:
-		if (head->size != WIRE_SPAN_SHORT && head->size != sizeof(struct wire_span))
+		if (head->size != WIRE_SPAN_SHORT && head->size != WIRE_SPAN_WHOLE &&
+		    head->size != sizeof(struct wire_span))
+			goto damaged;
+		if (head->flags & WIRE_LABELS && head->size != sizeof(struct wire_span))
 			goto damaged;
 		trace_span(trace, data);
 		return;
@@ -298,7 +370,9 @@ void trace_record(struct trace *trace, const void *data, size_t size)
 		trace_async(trace, data);
 		return;
 	case WIRE_EVENT:
-		if (head->size != sizeof(struct wire_event))
+		if (head->size != WIRE_EVENT_SHORT && head->size != sizeof(struct wire_event))
+			goto damaged;
+		if (head->flags & WIRE_LABELS && head->size != sizeof(struct wire_event))
 			goto damaged;
 		trace_event(trace, data);
 		return;
@@ -311,6 +385,11 @@ void trace_record(struct trace *trace, const void *data, size_t size)
 		if (head->size != sizeof(struct wire_thread_end))
 			goto damaged;
 		trace_thread_ends(trace, data);
+		return;
+	case WIRE_STRING:
+		if (head->size != sizeof(struct wire_string))
+			goto damaged;
+		trace_add_text(trace, data);
 		return;
 	case WIRE_FORK:
 	case WIRE_EXEC:

@@ -103,8 +103,8 @@ queries=$(count_spans "$results/postgres.json" '"postgresql:query"')
 counted=$(count_spans "$results/postgres.json" '"postgresql:query", "postgresql:transaction"')
 processed=$(sed -n 's/^number of transactions actually processed: \([0-9]*\).*/\1/p' "$dir/pgbench")
 say
-say "$queries queries. pgbench made $processed transactions by its own count; spantrace counted $counted, with those that"
-say "pgbench begins with. A transaction begins in one query and ends in another: it has a wall time of its own."
+say "$queries queries. pgbench made $processed transactions by its own count; spantrace counted $counted, with those"
+say "that pgbench begins with. A transaction begins in one query and ends in another: it has a wall time of its own."
 [ "$queries" -gt 0 ] || fail "there are no spans of PostgreSQL"
 
 step "What next"

@@ -136,7 +136,7 @@ static void test_options(void **state)
 
 	(void)state;
 	good(&w,
-	     "spantrace -p 1 -d 1.5s -m wall -P app --provider lib* -x tick --exclude a:b --no-follow --ring-size 3M",
+	     "spantrace -p 1 -d 1.5s -m wall -P app --provider lib* -x tick --exclude a:b --by k1 --by k2 --no-follow --ring-size 3M",
 	     &o);
 	assert_int_equal(o.duration_ns, 1500000000);
 	assert_int_equal(o.metrics, METRIC_WALL);
@@ -147,6 +147,8 @@ static void test_options(void **state)
 	assert_string_equal(o.excludes[1], "a:b");
 	assert_false(o.follow);
 	assert_int_equal(o.ring_bytes, 4 << 20);
+	assert_int_equal(o.nby, 2);
+	assert_string_equal(o.by[1], "k2");
 	options_free(&o);
 
 	good(&w, "spantrace -a -s q=a:b..a:c --span=r=a:b..a:d@1 -vv -m cpu,wall", &o);
@@ -259,7 +261,11 @@ static void test_mistakes(void **state)
 		{"s -a -x ''", "-x: the glob is empty; write a name, with * for any part of it\n",
 		 ""},
 		{"s -a -q -v", "-q and -v exclude each other\n", ""},
-		{"s -a --ring-size 1K", "--ring-size: \"1K\" is not a size from 64K to 1G; write 16M\n", ""},
+		{"s -a --by ''", "--by: the key is empty; write the name of a label\n", ""},
+		{"s -a --by 1 --by 2 --by 3 --by 4 --by 5",
+		 "--by 5: rows can be split by 4 labels at most\n", ""},
+		{"s -a --ring-size 1K",
+		 "--ring-size: \"1K\" is not a size from 64K to 1G; write 16M\n", ""},
 		{"s -a --no-follow", "--no-follow and -a exclude each other: -a is every process\n",
 		 ""},
 		{"s -a -p 1", "-p and -a exclude each other; give one of -p PID, -a and -- CMD\n",

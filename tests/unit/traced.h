@@ -113,7 +113,7 @@ static inline void feed(struct traced *t, const void *record)
 static inline struct wire_span make_span(u32 thread, u32 path, u64 start, u64 busy, u64 self)
 {
 	return (struct wire_span){
-		.head = {.size = sizeof(struct wire_span), .kind = WIRE_SPAN, .thread = thread},
+		.head = {.size = WIRE_SPAN_WHOLE, .kind = WIRE_SPAN, .thread = thread},
 		.path = path,
 		.start_ns = start,
 		.busy_ns = busy,
@@ -152,7 +152,7 @@ static inline struct wire_async make_async(u32 thread, u32 path, u64 id, u64 sta
 static inline struct wire_event make_event(u32 thread, u32 path, u64 time)
 {
 	return (struct wire_event){
-		.head = {.size = sizeof(struct wire_event), .kind = WIRE_EVENT, .thread = thread},
+		.head = {.size = WIRE_EVENT_SHORT, .kind = WIRE_EVENT, .thread = thread},
 		.path = path,
 		.time_ns = time,
 	};
