@@ -147,40 +147,42 @@ int span_exit(struct pt_regs *ctx)
 	return 0;
 }
 
+/* SIZE is a constant: with the labels or without. */
+static __always_inline void emit_event(struct thread_state *t, const struct wire_event *event,
+				       u8 flags, u32 size)
+{
+	struct wire_event *record = ring_reserve(size);
+
+	if (!record)
+		return;
+	__builtin_memcpy(record, event, size);
+	set_head(&record->head, size, WIRE_EVENT, flags, t->serial);
+	ring_submit(record);
+}
+
 SEC("uprobe")
 int event_hit(struct pt_regs *ctx)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *t = thread_of(task);
-	struct wire_event *record;
-	u64 labels[LABELS_MAX] = {};
-	u64 cookie, value = 0;
+	struct wire_event event = {};
+	u64 cookie;
 	u8 flags = 0;
 
 	if (!t)
 		return 0;
 	cookie = bpf_get_attach_cookie(ctx);
-	if (COOKIE_FLAGS(cookie) & SITE_HAS_VALUE && read_id(ctx, cookie, &value) == 0)
+	if (COOKIE_FLAGS(cookie) & SITE_HAS_VALUE && read_id(ctx, cookie, &event.value) == 0)
 		flags |= WIRE_VALUE;
+	event.path = path_child(t, path_of_top(t, task), COOKIE_DEF(cookie));
+	event.site = COOKIE_SITE(cookie);
+	event.time_ns = now;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
-		flags |= WIRE_LABELS;
-		read_labels(ctx, t, cookie, labels);
-		record = ring_reserve(sizeof(*record));
+		read_labels(ctx, t, cookie, event.labels);
+		emit_event(t, &event, flags | WIRE_LABELS, sizeof(event));
 	} else {
-		record = ring_reserve(WIRE_EVENT_SHORT);
+		emit_event(t, &event, flags, WIRE_EVENT_SHORT);
 	}
-	if (!record)
-		return 0;
-	set_head(&record->head, WIRE_EVENT_SHORT, WIRE_EVENT, flags, t->serial);
-	record->path = path_child(t, path_of_top(t, task), COOKIE_DEF(cookie));
-	record->site = COOKIE_SITE(cookie);
-	record->time_ns = now;
-	record->value = value;
-	if (flags & WIRE_LABELS) {
-		record->head.size = sizeof(*record);
-		__builtin_memcpy(record->labels, labels, sizeof(labels));
-	}
-	ring_submit(record);
 	return 0;
 }

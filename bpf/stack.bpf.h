@@ -49,11 +49,33 @@ static __noinline void add_segment(u32 process, const struct frame *f, u64 now,
 	__sync_fetch_and_add(&span->major_faults, usage->major_faults - f->base.major_faults);
 }
 
+/* The record of frame F with all its parts: SIZE is a constant, the labels' too or without them. */
+static __always_inline void emit_whole(struct thread_state *t, const struct frame *f, u64 now,
+				       const struct usage *usage, u8 flags, u32 size)
+{
+	struct wire_span *record = ring_reserve(size);
+
+	if (!record)
+		return;
+	if (size > WIRE_SPAN_WHOLE) {
+		flags |= WIRE_LABELS;
+		__builtin_memcpy(record->labels, f->labels, sizeof(record->labels));
+	}
+	set_head(&record->head, size, WIRE_SPAN, flags, t->serial);
+	record->path = f->path;
+	record->site = f->site;
+	record->start_ns = f->start;
+	record->busy_ns = now - f->start;
+	record->self_ns = f->self_ns;
+	fill_usage(&record->usage, f, usage);
+	record->id = f->id;
+	ring_submit(record);
+}
+
 /* Sends the record of frame F, which ends at NOW. */
 static __always_inline void emit_frame(struct thread_state *t, const struct frame *f, u64 now,
 				       const struct usage *usage, u8 flags)
 {
-	bool labels = f->flags & FRAME_LABELS;
 	bool whole = f->flags & (FRAME_ASYNC | FRAME_LABELS);
 	struct wire_span *record;
 
@@ -80,26 +102,10 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 		flags |= WIRE_SEGMENT;
 		add_segment(t->process, f, now, usage);
 	}
-	if (labels)
-		record = ring_reserve(sizeof(*record));
+	if (f->flags & FRAME_LABELS)
+		emit_whole(t, f, now, usage, flags, sizeof(*record));
 	else
-		record = ring_reserve(WIRE_SPAN_WHOLE);
-	if (!record)
-		return;
-	set_head(&record->head, WIRE_SPAN_WHOLE, WIRE_SPAN, flags, t->serial);
-	record->path = f->path;
-	record->site = f->site;
-	record->start_ns = f->start;
-	record->busy_ns = now - f->start;
-	record->self_ns = f->self_ns;
-	fill_usage(&record->usage, f, usage);
-	record->id = f->id;
-	if (labels) {
-		record->head.size = sizeof(*record);
-		record->head.flags = flags | WIRE_LABELS;
-		__builtin_memcpy(record->labels, f->labels, sizeof(record->labels));
-	}
-	ring_submit(record);
+		emit_whole(t, f, now, usage, flags, WIRE_SPAN_WHOLE);
 }
 
 /* Puts a frame on top. Returns it with path, id and base still to be set, or NULL: too deep, counted. */

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The options: one table for getopt and for help, and what each does to struct options. */
-#include "cli.h"
-
+/* The options: one table for getopt and for help, and which of them go together. What their values
+ * may say stands in cli_values.c. */
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cli_impl.h"
 #include "util/cleanup.h"
-#include "util/grow.h"
 #include "util/log.h"
-#include "util/units.h"
 
 /* Who takes an option. */
 #define FOR_TRACE 0x1u
@@ -55,227 +53,33 @@ static const struct {
 
 #define NOPTIONS (sizeof(options_table) / sizeof(options_table[0]))
 
-/* Bits of -m. A metric of a later version is named here, so that asking for it gets a clear
- * answer. */
-static const struct {
-	const char *name;
-	u32 bit;
-	bool built;
-} metrics_table[] = {
-	{"wall", METRIC_WALL, true},
-	{"cpu", METRIC_CPU, true},
-	{"alloc", METRIC_ALLOC, false},
-	{"heap", METRIC_HEAP, false},
-};
-
-#define NMETRICS (sizeof(metrics_table) / sizeof(metrics_table[0]))
-
-static int add_string(const char ***items, size_t *n, const char *text)
-{
-	int err = GROW(*items, *n);
-
-	if (!err)
-		(*items)[(*n)++] = text;
-	return err;
-}
-
-static int add_pid(struct options *o, pid_t pid)
-{
-	int err;
-
-	for (size_t i = 0; i < o->npids; i++)
-		if (o->pids[i] == pid)
-			return 0;
-	err = GROW(o->pids, o->npids);
-	if (!err)
-		o->pids[o->npids++] = pid;
-	return err;
-}
-
-static int parse_pids(struct options *o, const char *text)
-{
-	const char *at = text;
-
-	for (;;) {
-		char *end = (char *)at;
-		long pid = 0;
-		int err;
-
-		errno = 0;
-		if (*at >= '0' && *at <= '9')
-			pid = strtol(at, &end, 10);
-		if (errno || pid <= 0 || pid > INT_MAX || (*end && *end != ',')) {
-			log_error("-p: \"%.*s\" is not a process id; write -p 123 or -p 123,456",
-				  (int)strcspn(at, ","), at);
-			return -EINVAL;
-		}
-		err = add_pid(o, (pid_t)pid);
-		if (err || !*end)
-			return err;
-		at = end + 1;
-	}
-}
-
-static int parse_by(struct options *o, const char *text)
-{
-	if (!*text) {
-		log_error("--by: the key is empty; write the name of a label");
-		return -EINVAL;
-	}
-	if (o->nby == MODEL_MAX_LABELS) {
-		log_error("--by %s: rows can be split by %d labels at most", text,
-			  MODEL_MAX_LABELS);
-		return -EINVAL;
-	}
-	return add_string(&o->by, &o->nby, text);
-}
-
-/* The kernel takes powers of two: rounded up. */
-static int parse_ring_size(struct options *o, const char *text)
-{
-	u64 bytes = 0;
-
-	if (units_parse_size(text, &bytes) || bytes < RING_BYTES_MIN || bytes > RING_BYTES_MAX) {
-		log_error("--ring-size: \"%s\" is not a size from 64K to 1G; write 16M", text);
-		return -EINVAL;
-	}
-	for (o->ring_bytes = RING_BYTES_MIN; o->ring_bytes < bytes;)
-		o->ring_bytes *= 2;
-	return 0;
-}
-
-static int parse_duration(struct options *o, const char *text)
-{
-	int err = units_parse_duration(text, &o->duration_ns);
-
-	if (err == -ERANGE)
-		log_error("-d: \"%s\" is too long; without -d it runs until Ctrl-C", text);
-	else if (err)
-		log_error("-d: \"%s\" is not a duration; write 10s, 500ms, 2m", text);
-	else if (o->duration_ns == 0)
-		log_error("-d: \"%s\" leaves no time to trace; write 10s, 500ms, 2m", text);
-	return err || o->duration_ns == 0 ? -EINVAL : 0;
-}
-
-static int add_metric(u32 *metrics, const char *word, size_t len)
-{
-	bool all = len == 3 && !strncmp(word, "all", 3);
-	bool known = false;
-
-	for (size_t i = 0; i < NMETRICS; i++) {
-		const char *name = metrics_table[i].name;
-
-		if (!all && (strlen(name) != len || strncmp(name, word, len) != 0))
-			continue;
-		if (!metrics_table[i].built) {
-			log_error("-m: metric %s is not in this version; it measures wall,cpu",
-				  name);
-			return -EINVAL;
-		}
-		*metrics |= metrics_table[i].bit;
-		known = true;
-	}
-	if (!known)
-		log_error("-m: \"%.*s\" is not a metric; write a list of wall,cpu", (int)len, word);
-	return known ? 0 : -EINVAL;
-}
-
-static int parse_metrics(struct options *o, const char *text)
-{
-	/* A span has a wall time whatever else is measured. */
-	u32 metrics = METRIC_WALL;
-
-	for (;;) {
-		size_t len = strcspn(text, ",");
-		int err = add_metric(&metrics, text, len);
-
-		if (err)
-			return err;
-		if (!text[len])
-			break;
-		text += len + 1;
-	}
-	o->metrics = metrics;
-	return 0;
-}
-
-static int parse_span(struct options *o, const char *text)
-{
-	char why[256];
-	int err = GROW(o->spans, o->nspans);
-
-	if (err)
-		return err;
-	err = pair_spec_new(text, &o->spans[o->nspans], why, sizeof(why));
-	if (err == -EINVAL)
-		log_error("-s \"%s\": %s", text, why);
-	if (!err)
-		o->nspans++;
-	return err;
-}
-
-static int parse_glob(const char ***items, size_t *n, const char *option, const char *text)
-{
-	if (!*text) {
-		log_error("%s: the glob is empty; write a name, with * for any part of it", option);
-		return -EINVAL;
-	}
-	return add_string(items, n, text);
-}
-
-static int add_output(struct options *o, const struct options_output *output)
-{
-	int err;
-
-	for (size_t i = 0; i < o->noutputs; i++) {
-		if (strcmp(o->outputs[i].path, output->path) != 0)
-			continue;
-		log_error("-o: %s and %s would both go to %s; give each a path of its own",
-			  o->outputs[i].format->name, output->format->name,
-			  strcmp(output->path, "-") ? output->path : "stdout");
-		return -EINVAL;
-	}
-	err = GROW(o->outputs, o->noutputs);
-	if (!err)
-		o->outputs[o->noutputs++] = *output;
-	return err;
-}
-
-static int parse_output(struct options *o, const char *text)
-{
-	struct options_output output;
-	int err = cli_parse_output(text, &output);
-
-	return err ? err : add_output(o, &output);
-}
-
 static int take_option(struct options *o, int letter, const char *arg)
 {
 	switch (letter) {
 	case 'p':
-		return parse_pids(o, arg);
+		return cli_value_pids(o, arg);
 	case 'a':
 		o->mode = MODE_ALL;
 		return 0;
 	case 'd':
-		return parse_duration(o, arg);
+		return cli_value_duration(o, arg);
 	case 'o':
-		return parse_output(o, arg);
+		return cli_value_output(o, arg);
 	case 'm':
-		return parse_metrics(o, arg);
+		return cli_value_metrics(o, arg);
 	case 'P':
-		return parse_glob(&o->providers, &o->nproviders, "-P", arg);
+		return cli_value_glob(&o->providers, &o->nproviders, "-P", arg);
 	case 's':
-		return parse_span(o, arg);
+		return cli_value_span(o, arg);
 	case 'x':
-		return parse_glob(&o->excludes, &o->nexcludes, "-x", arg);
+		return cli_value_glob(&o->excludes, &o->nexcludes, "-x", arg);
 	case OPT_BY:
-		return parse_by(o, arg);
+		return cli_value_by(o, arg);
 	case OPT_NO_FOLLOW:
 		o->follow = false;
 		return 0;
 	case OPT_RING_SIZE:
-		return parse_ring_size(o, arg);
+		return cli_value_ring_size(o, arg);
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -410,7 +214,7 @@ static int settle_outputs(struct options *o)
 	if (o->noutputs && !o->json)
 		return 0;
 	err = cli_default_output(o->json, &output);
-	return err ? err : add_output(o, &output);
+	return err ? err : cli_add_output(o, &output);
 }
 
 static int settle_list(struct options *o, char **rest)

@@ -32,15 +32,17 @@ struct kernel {
 
 static char kernel_log[512]; /* libbpf's last words, for the message when loading fails */
 
+/* With -vv all that libbpf says, the verifier's log too, which is long. */
 static int kernel_print(enum libbpf_print_level level, const char *format, va_list args)
 {
-	char text[512];
+	AUTO_FREE char *text = NULL;
 
-	vsnprintf(text, sizeof(text), format, args);
-	text[strcspn(text, "\n")] = '\0';
-	if (level == LIBBPF_WARN)
-		snprintf(kernel_log, sizeof(kernel_log), "%s", text);
-	log_debug("%s", text);
+	if (vasprintf(&text, format, args) < 0)
+		return 0;
+	if (level == LIBBPF_WARN && !strstr(text, "failed to load BPF skeleton"))
+		snprintf(kernel_log, sizeof(kernel_log), "%.*s", (int)strcspn(text, "\n"), text);
+	if (log_threshold >= LOG_DEBUG)
+		fputs(text, stderr);
 	return 0;
 }
 

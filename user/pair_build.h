@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What pair.c and pair_convention.c share while a plan is being made. Private to them. */
+/* A plan while it is being made: what pair.c and the sources of pairs (pair_named.c,
+ * pair_convention.c) share. Private to them. */
 #ifndef SPANTRACE_PAIR_BUILD_H
 #define SPANTRACE_PAIR_BUILD_H
 
@@ -29,6 +30,17 @@ struct pair_build {
 	struct pair_plan *plan;
 };
 
+/* The distinct names among MARKERS into BUILD, whose plan is there already. 0 or -ENOMEM. */
+int pair_build_entries(struct pair_build *build, const struct pair_marker *markers, size_t n);
+/* The plan too, unless it was taken. */
+void pair_build_free(struct pair_build *build);
+
+/* The order of the entries: by provider, then name. */
+int pair_compare_names(const char *provider_a, const char *name_a, const char *provider_b,
+		       const char *name_b);
+/* NULL: no marker has that name. */
+struct pair_entry *pair_build_find(const struct pair_build *build, struct pair_name name);
+
 /* A new string; NULL when memory is out, which pair_build_def() reports. */
 __attribute__((format(printf, 1, 2))) char *pair_text(const char *format, ...);
 /* Appends a definition called NAME (LEN bytes of it) and takes WHY, also on failure; its bindings
@@ -38,6 +50,11 @@ int pair_build_def(struct pair_build *build, const char *provider, const char *n
 /* Binds every marker of ENTRY to the definition last appended, and marks it used. */
 int pair_build_bind(struct pair_build *build, struct pair_entry *entry, enum pair_role role);
 
+/* Appends the spans of the user; what a spec does not find is a problem of the plan. */
+int pair_specs(struct pair_build *build, struct pair_spec *const *specs, size_t n);
+/* Appends the spans that rules find among the unused entries, and gives those that a rule wants
+ * as events its reason. */
+int pair_rules_apply(struct pair_build *build);
 /* Appends the spans that naming conventions find among the unused entries, and gives each entry
  * that is left the reason why it is an event. */
 int pair_conventions(struct pair_build *build);

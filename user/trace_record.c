@@ -13,7 +13,8 @@ static void trace_fail(struct trace *trace, int err)
 		trace->error = err;
 }
 
-/* The labels of SPAN that --by asks for, in its order; of two with one key the first. Returns how many it has. */
+/* The labels of SPAN that --by asks for, in its order; of two with one key the first. Returns how
+ * many it has. */
 static u32 trace_chosen(const struct trace *trace, const struct model_span *span,
 			struct model_label chosen[MODEL_MAX_LABELS])
 {

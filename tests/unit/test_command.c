@@ -196,8 +196,8 @@ static void test_held(void **state)
 	assert_int_equal(access(f->file, F_OK), 0);
 }
 
-/* At exec only the program and its loader are there; then it stops with each library, and at last at
- * its entry with all of them, still not run. */
+/* At exec only the program and its loader are there; then it stops with each library, and at last
+ * at its entry with all of them, still not run. */
 static void test_steps_of_a_dynamic_program(void **state)
 {
 	struct folder *f = *state;
@@ -262,14 +262,18 @@ static void test_static_program(void **state)
 static void test_killed_while_held(void **state)
 {
 	struct command_child child;
-	int steps, i;
+	siginfo_t info;
+	int round;
 
 	(void)state;
-	for (steps = 0; steps < 2; steps++) {
+	/* Before its loader has run and after; while it dies and when it is dead. */
+	for (round = 0; round < 4; round++) {
 		child = start_shell("exit 0");
-		for (i = 0; i < steps; i++)
+		if (round & 1)
 			assert_int_equal(command_next(&child), 1);
 		kill(child.pid, SIGKILL);
+		if (round & 2)
+			waitid(P_PID, (id_t)child.pid, &info, WEXITED | WNOWAIT);
 		assert_int_equal(command_next(&child), -ECHILD);
 		assert_true(child.ended);
 		assert_false(child.held);
@@ -436,8 +440,8 @@ static int status_after_kill(int (*let_go)(struct command_child *child))
 	return status;
 }
 
-/* The end of spantrace leaves a command that runs as it is. One that is still held, with probes half
- * attached, must not stay stopped for ever. */
+/* The end of spantrace leaves a command that runs as it is. One that is still held, with probes
+ * half attached, must not stay stopped for ever. */
 static void test_end_of_the_holder(void **state)
 {
 	int status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that a run writes: known to be writable before it starts, untouched until there is something to
- * write, and every failure told. */
+/* Files that a run writes: known to be writable before it starts, untouched until there is
+ * something to write, and every failure told. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -15,70 +16,8 @@
 
 #include "../../user/outputs.h"
 #include "captured.h"
+#include "spied.h"
 #include "traced.h"
-
-/* A format that writes what it is called with, and fails on demand. */
-static struct {
-	int begins, finishes, frees;
-	int begin_err, span_err, finish_err;
-} spy;
-
-static int spy_begin(struct exporter *e)
-{
-	spy.begins++;
-	if (spy.begin_err)
-		return spy.begin_err;
-	e->state = malloc(1);
-	if (!e->state)
-		return -ENOMEM;
-	fputs("begin\n", e->out);
-	return 0;
-}
-
-static int spy_span(struct exporter *e, const struct model_span *span)
-{
-	fprintf(e->out, "span %u\n", span->path->id);
-	return spy.span_err;
-}
-
-static int spy_event(struct exporter *e, const struct model_event *event)
-{
-	fprintf(e->out, "event %u\n", event->path->id);
-	return 0;
-}
-
-static int spy_finish(struct exporter *e, const struct profile *profile)
-{
-	spy.finishes++;
-	fprintf(e->out, "%zu rows\n", profile->nrows);
-	return spy.finish_err;
-}
-
-static void spy_free(struct exporter *e)
-{
-	spy.frees++;
-	free(e->state);
-}
-
-static const struct exporter_ops singles = {
-	.name = "singles",
-	.begin = spy_begin,
-	.span = spy_span,
-	.event = spy_event,
-	.finish = spy_finish,
-	.free = spy_free,
-};
-
-static const struct exporter_ops totals = {
-	.name = "totals",
-	.finish = spy_finish,
-};
-
-static const struct exporter_ops binary = {
-	.name = "blob",
-	.binary = true,
-	.finish = spy_finish,
-};
 
 /* A folder of its own for each test, and in it one file. */
 struct folder {
@@ -426,6 +365,30 @@ static void test_stdout(void **state)
 	assert_true(fcntl(STDOUT_FILENO, F_GETFD) >= 0);
 }
 
+static void test_stdout_is_full(void **state)
+{
+	struct folder *f = *state;
+	struct traced *t = f->traced;
+	const struct profile *profile = traced_profile(t);
+	struct outputs *outputs = begin(&totals, "-", t);
+	struct captured out, said;
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC), err;
+
+	captured_begin(&out, STDOUT_FILENO);
+	captured_begin(&said, STDERR_FILENO);
+	dup2(full, STDOUT_FILENO);
+	err = outputs_finish(outputs, profile);
+	__fpurge(stdout);
+	clearerr(stdout);
+	captured_end(&said);
+	captured_end(&out);
+	close(full);
+	outputs_free(&outputs);
+	assert_int_equal(err, -ENOSPC);
+	assert_string_equal(said.text,
+			    "spantrace: cannot write totals to -: No space left on device\n");
+}
+
 /* Stdout as a terminal of its own while OPTIONS is opened; what it was told of it. */
 static int open_on_terminal(const struct options *options, struct outputs **outputs)
 {
@@ -504,6 +467,7 @@ int main(void)
 		TEST(test_span_fails),
 		TEST(test_finish_fails),
 		TEST(test_stdout),
+		TEST(test_stdout_is_full),
 		TEST(test_binary_on_a_terminal),
 		TEST(test_pipe),
 	};

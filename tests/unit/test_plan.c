@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of a plan: what is taken, what is passed over and why, each once. (What becomes of their
- * markers needs a kernel: tests/live.) */
+/* The files of a plan: what is taken, what is passed over and why, each once. (What becomes of
+ * their markers needs a kernel: tests/live.) */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

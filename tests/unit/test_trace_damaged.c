@@ -32,51 +32,74 @@ static void test_cut_records(void **state)
 	struct traced *t = *state;
 	size_t size;
 
-	for (size = 0; size < sizeof(span); size++)
+	for (size = 0; size < span.head.size; size++)
 		check_damaged(t, &span, size);
 	feed(t, &span);
 	assert_int_equal(traced_row(t, 1, PATH_A)->count, 1);
 }
 
-/* Every size that a record of each kind may claim, in memory that holds it: only its own are taken. */
+/* Every size that a record of each kind may claim, in memory that holds it: only its own pass. */
 static void test_sizes(void **state)
 {
 	static const struct {
 		u8 kind;
-		u16 good, also;
+		u16 good[3];
 	} kinds[] = {
-		{WIRE_SPAN, sizeof(struct wire_span), WIRE_SPAN_SHORT},
-		{WIRE_ASYNC, sizeof(struct wire_async), 0},
-		{WIRE_EVENT, sizeof(struct wire_event), 0},
-		{WIRE_THREAD, sizeof(struct wire_thread), 0},
-		{WIRE_THREAD_END, sizeof(struct wire_thread_end), 0},
-		{WIRE_FORK, sizeof(struct wire_life), 0},
-		{WIRE_EXEC, sizeof(struct wire_life), 0},
-		{WIRE_EXIT, sizeof(struct wire_life), 0},
+		{WIRE_SPAN, {WIRE_SPAN_SHORT, WIRE_SPAN_WHOLE, sizeof(struct wire_span)}},
+		{WIRE_ASYNC, {sizeof(struct wire_async)}},
+		{WIRE_EVENT, {WIRE_EVENT_SHORT, sizeof(struct wire_event)}},
+		{WIRE_THREAD, {sizeof(struct wire_thread)}},
+		{WIRE_THREAD_END, {sizeof(struct wire_thread_end)}},
+		{WIRE_STRING, {sizeof(struct wire_string)}},
+		{WIRE_FORK, {sizeof(struct wire_life)}},
+		{WIRE_EXEC, {sizeof(struct wire_life)}},
+		{WIRE_EXIT, {sizeof(struct wire_life)}},
 	};
 	union {
 		struct wire_span span;
-		u8 bytes[256];
+		u8 bytes[2 * sizeof(struct wire_string)];
 	} record = {.bytes = {0}};
 	struct traced *t = *state;
-	size_t i;
+	size_t i, j;
 	u32 size;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		for (size = 0; size < sizeof(record); size++) {
 			record.span.head =
 				(struct wire_head){.size = (u16)size, .kind = kinds[i].kind};
-			if (size != kinds[i].good && (size != kinds[i].also || !size))
+			for (j = 0; j < 3 && (!size || size != kinds[i].good[j]); j++)
+				;
+			if (j == 3)
 				check_damaged(t, &record, size < 8 ? 8 : size);
 		}
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		const u64 before = trace_damaged(t->trace);
+	record.span.path = PATH_A;
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		for (j = 0; j < 3 && kinds[i].good[j]; j++) {
+			const u64 before = trace_damaged(t->trace);
 
-		record.span.head = (struct wire_head){.size = kinds[i].good, .kind = kinds[i].kind};
-		record.span.path = PATH_A;
-		feed(t, &record);
-		assert_int_equal(trace_damaged(t->trace), before);
+			record.span.head =
+				(struct wire_head){.size = kinds[i].good[j], .kind = kinds[i].kind};
+			feed(t, &record);
+			assert_int_equal(trace_damaged(t->trace), before);
+		}
+}
+
+/* A record that says it has labels is as long as one. */
+static void test_labels_without_room(void **state)
+{
+	static const u16 span_sizes[] = {WIRE_SPAN_SHORT, WIRE_SPAN_WHOLE};
+	struct wire_event event = make_event(1, PATH_TICK, 1);
+	struct wire_span span = make_span(1, PATH_A, 1, 2, 2);
+	struct traced *t = *state;
+	size_t i;
+
+	span.head.flags = WIRE_LABELS;
+	for (i = 0; i < 2; i++) {
+		span.head.size = span_sizes[i];
+		check_damaged(t, &span, sizeof(span));
 	}
+	event.head.flags = WIRE_LABELS;
+	check_damaged(t, &event, sizeof(event));
 }
 
 /* A ring rounds sizes up: what stands behind a record is not looked at. */
@@ -86,7 +109,7 @@ static void test_longer_than_it_says(void **state)
 	struct traced *t = *state;
 	const struct model_row *row;
 
-	memset(&span.usage, 0xff, sizeof(span) - WIRE_SPAN_SHORT);
+	memset(&span.usage, 0xff, sizeof(span) - offsetof(struct wire_span, usage));
 	span.head.size = WIRE_SPAN_SHORT;
 	feed_bytes(t, &span, sizeof(span));
 	row = traced_row(t, 1, PATH_A);
@@ -114,7 +137,7 @@ static void test_flags(void **state)
 	struct traced *t = *state;
 	const struct model_row *row;
 
-	feed_flagged(t, 1, PATH_A, 10, 0xf8);
+	feed_flagged(t, 1, PATH_A, 10, 0xe8);
 	row = traced_row(t, 1, PATH_A);
 	assert_int_equal(row->count, 1);
 	assert_int_equal(row->abandoned, 0);
@@ -168,7 +191,7 @@ static void test_noise(void **state)
 	u64 random = 88172645463325252ull;
 	union {
 		struct wire_span span;
-		u8 bytes[128];
+		u8 bytes[512];
 	} record;
 	size_t i, round;
 
@@ -180,7 +203,7 @@ static void test_noise(void **state)
 			memcpy(record.bytes + i, &random, 8);
 		}
 		record.span.head.kind &= 0x17;
-		record.span.head.size &= 0x7f;
+		record.span.head.size &= 0xff;
 		record.span.head.thread &= 0xff;
 		record.span.path &= 0x3f; /* often one that is there */
 		feed_bytes(t, &record, random % (sizeof(record) + 1));
@@ -195,9 +218,15 @@ static void test_noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_cut_records), TEST(test_sizes), TEST(test_longer_than_it_says),
-		TEST(test_kinds),       TEST(test_flags), TEST(test_paths),
-		TEST(test_times),       TEST(test_noise),
+		TEST(test_cut_records),
+		TEST(test_sizes),
+		TEST(test_labels_without_room),
+		TEST(test_longer_than_it_says),
+		TEST(test_kinds),
+		TEST(test_flags),
+		TEST(test_paths),
+		TEST(test_times),
+		TEST(test_noise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

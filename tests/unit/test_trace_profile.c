@@ -71,7 +71,7 @@ static void test_paths_in_order(void **state)
 	check_order(traced_profile(t), expected, 7);
 }
 
-/* A parent without a row of its own (it was still open when the record was lost) does not matter. */
+/* Parents may have no row of their own: their records were lost. */
 static void test_order_without_parents(void **state)
 {
 	static const u32 expected[][2] = {{1, PATH_A_B_C}, {1, PATH_C}, {1, PATH_JOB_C}};
@@ -220,8 +220,8 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* 100 threads of 1,000 paths each, ten spans in every row. The limit is generous, for a loaded machine
- * and the sanitizers; a table that degrades takes minutes. */
+/* 100 threads of 1,000 paths each, ten spans in every row. The limit is generous, for a loaded
+ * machine and the sanitizers; a table that degrades takes minutes. */
 static void test_many_rows(void **state)
 {
 	enum { THREADS = 100, PATHS = 1000, TIMES = 10 };

@@ -107,8 +107,8 @@ static void test_abandoned_and_open(void **state)
 	const struct model_row *row;
 
 	feed_flagged(t, 1, PATH_A, 100, 0);
-	feed_flagged(t, 1, PATH_A, 300, WIRE_ABANDONED);
 	feed_flagged(t, 1, PATH_A, 7000, WIRE_OPEN);
+	feed_flagged(t, 1, PATH_A, 300, WIRE_ABANDONED);
 	feed_flagged(t, 1, PATH_A, 1, WIRE_OPEN | WIRE_ABANDONED);
 	feed_flagged(t, 1, PATH_C, 40, WIRE_OPEN);
 	row = traced_row(t, 1, PATH_A);
@@ -167,8 +167,8 @@ static void test_usage(void **state)
 	assert_int_equal(row->total.major_faults, 2);
 }
 
-/* The kernel's counters are read one after the other and so may disagree by a little; the parts never
- * add up to more than the whole. */
+/* The kernel's counters are read one after the other and so may disagree by a little; the parts
+ * never add up to more than the whole. */
 static void test_usage_is_clamped(void **state)
 {
 	struct wire_span span = make_span(1, PATH_A, 50, 1000, 600);

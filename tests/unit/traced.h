@@ -92,8 +92,8 @@ static inline int traced_teardown(void **state)
 	return 0;
 }
 
-/* Hands over SIZE bytes of RECORD from memory of exactly that size, so that the sanitizers see a read
- * beyond it. */
+/* Hands over SIZE bytes of RECORD from memory of exactly that size, so that the sanitizers see a
+ * read beyond it. */
 static inline void feed_bytes(struct traced *t, const void *record, size_t size)
 {
 	void *copy = malloc(size ? size : 1);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* The value of each option: checked, then added to struct options or refused by a sentence that
+ * says what to write. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_impl.h"
+#include "util/grow.h"
+#include "util/log.h"
+#include "util/units.h"
+
+/* Bits of -m. A metric of a later version is named here, so that asking for it gets a clear
+ * answer. */
+static const struct {
+	const char *name;
+	u32 bit;
+	bool built;
+} metrics_table[] = {
+	{"wall", METRIC_WALL, true},
+	{"cpu", METRIC_CPU, true},
+	{"alloc", METRIC_ALLOC, false},
+	{"heap", METRIC_HEAP, false},
+};
+
+#define NMETRICS (sizeof(metrics_table) / sizeof(metrics_table[0]))
+
+static int add_string(const char ***items, size_t *n, const char *text)
+{
+	int err = GROW(*items, *n);
+
+	if (!err)
+		(*items)[(*n)++] = text;
+	return err;
+}
+
+static int add_pid(struct options *o, pid_t pid)
+{
+	int err;
+
+	for (size_t i = 0; i < o->npids; i++)
+		if (o->pids[i] == pid)
+			return 0;
+	err = GROW(o->pids, o->npids);
+	if (!err)
+		o->pids[o->npids++] = pid;
+	return err;
+}
+
+int cli_value_pids(struct options *o, const char *text)
+{
+	const char *at = text;
+
+	for (;;) {
+		char *end = (char *)at;
+		long pid = 0;
+		int err;
+
+		errno = 0;
+		if (*at >= '0' && *at <= '9')
+			pid = strtol(at, &end, 10);
+		if (errno || pid <= 0 || pid > INT_MAX || (*end && *end != ',')) {
+			log_error("-p: \"%.*s\" is not a process id; write -p 123 or -p 123,456",
+				  (int)strcspn(at, ","), at);
+			return -EINVAL;
+		}
+		err = add_pid(o, (pid_t)pid);
+		if (err || !*end)
+			return err;
+		at = end + 1;
+	}
+}
+
+int cli_value_by(struct options *o, const char *text)
+{
+	if (!*text) {
+		log_error("--by: the key is empty; write the name of a label");
+		return -EINVAL;
+	}
+	if (o->nby == MODEL_MAX_LABELS) {
+		log_error("--by %s: rows can be split by %d labels at most", text,
+			  MODEL_MAX_LABELS);
+		return -EINVAL;
+	}
+	return add_string(&o->by, &o->nby, text);
+}
+
+/* The kernel takes powers of two: rounded up. */
+int cli_value_ring_size(struct options *o, const char *text)
+{
+	u64 bytes = 0;
+
+	if (units_parse_size(text, &bytes) || bytes < RING_BYTES_MIN || bytes > RING_BYTES_MAX) {
+		log_error("--ring-size: \"%s\" is not a size from 64K to 1G; write 16M", text);
+		return -EINVAL;
+	}
+	for (o->ring_bytes = RING_BYTES_MIN; o->ring_bytes < bytes;)
+		o->ring_bytes *= 2;
+	return 0;
+}
+
+int cli_value_duration(struct options *o, const char *text)
+{
+	int err = units_parse_duration(text, &o->duration_ns);
+
+	if (err == -ERANGE)
+		log_error("-d: \"%s\" is too long; without -d it runs until Ctrl-C", text);
+	else if (err)
+		log_error("-d: \"%s\" is not a duration; write 10s, 500ms, 2m", text);
+	else if (o->duration_ns == 0)
+		log_error("-d: \"%s\" leaves no time to trace; write 10s, 500ms, 2m", text);
+	return err || o->duration_ns == 0 ? -EINVAL : 0;
+}
+
+static int add_metric(u32 *metrics, const char *word, size_t len)
+{
+	bool all = len == 3 && !strncmp(word, "all", 3);
+	bool known = false;
+
+	for (size_t i = 0; i < NMETRICS; i++) {
+		const char *name = metrics_table[i].name;
+
+		if (!all && (strlen(name) != len || strncmp(name, word, len) != 0))
+			continue;
+		if (!metrics_table[i].built) {
+			log_error("-m: metric %s is not in this version; it measures wall,cpu",
+				  name);
+			return -EINVAL;
+		}
+		*metrics |= metrics_table[i].bit;
+		known = true;
+	}
+	if (!known)
+		log_error("-m: \"%.*s\" is not a metric; write a list of wall,cpu", (int)len, word);
+	return known ? 0 : -EINVAL;
+}
+
+int cli_value_metrics(struct options *o, const char *text)
+{
+	/* A span has a wall time whatever else is measured. */
+	u32 metrics = METRIC_WALL;
+
+	for (;;) {
+		size_t len = strcspn(text, ",");
+		int err = add_metric(&metrics, text, len);
+
+		if (err)
+			return err;
+		if (!text[len])
+			break;
+		text += len + 1;
+	}
+	o->metrics = metrics;
+	return 0;
+}
+
+int cli_value_span(struct options *o, const char *text)
+{
+	char why[256];
+	int err = GROW(o->spans, o->nspans);
+
+	if (err)
+		return err;
+	err = pair_spec_new(text, &o->spans[o->nspans], why, sizeof(why));
+	if (err == -EINVAL)
+		log_error("-s \"%s\": %s", text, why);
+	if (!err)
+		o->nspans++;
+	return err;
+}
+
+int cli_value_glob(const char ***items, size_t *n, const char *option, const char *text)
+{
+	if (!*text) {
+		log_error("%s: the glob is empty; write a name, with * for any part of it", option);
+		return -EINVAL;
+	}
+	return add_string(items, n, text);
+}
+
+int cli_add_output(struct options *o, const struct options_output *output)
+{
+	int err;
+
+	for (size_t i = 0; i < o->noutputs; i++) {
+		if (strcmp(o->outputs[i].path, output->path) != 0)
+			continue;
+		log_error("-o: %s and %s would both go to %s; give each a path of its own",
+			  o->outputs[i].format->name, output->format->name,
+			  strcmp(output->path, "-") ? output->path : "stdout");
+		return -EINVAL;
+	}
+	err = GROW(o->outputs, o->noutputs);
+	if (!err)
+		o->outputs[o->noutputs++] = *output;
+	return err;
+}
+
+int cli_value_output(struct options *o, const char *text)
+{
+	struct options_output output;
+	int err = cli_parse_output(text, &output);
+
+	return err ? err : cli_add_output(o, &output);
+}
