@@ -13,7 +13,8 @@ int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 60;
 	char kind[16], task[16], name[32], huge[1000];
-	const char *odd[4] = {"", NULL, (const char *)16, huge};
+	char empty[1] = "";
+	const char *odd[4] = {empty, NULL, (const char *)16, huge};
 
 	memset(huge, 'x', sizeof(huge) - 1);
 	huge[sizeof(huge) - 1] = '\0';

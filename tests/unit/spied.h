@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Formats for tests of who calls them: they write what they are called with,
- * count, and fail on demand. */
+/* Formats for tests of who calls them: they write what they are called with, count, and fail on
+ * demand. */
 #ifndef SPANTRACE_TEST_SPIED_H
 #define SPANTRACE_TEST_SPIED_H
 

@@ -27,7 +27,7 @@ static void terminal_begin(struct terminal *terminal)
 	struct termios mode;
 	int slave;
 
-	terminal->master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	terminal->master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 	assert_true(terminal->master >= 0);
 	assert_int_equal(grantpt(terminal->master), 0);
 	assert_int_equal(unlockpt(terminal->master), 0);
@@ -44,14 +44,19 @@ static void terminal_begin(struct terminal *terminal)
 
 static const char *terminal_end(struct terminal *terminal)
 {
+	size_t used = 0;
 	ssize_t n;
 
 	fflush(NULL);
-	n = read(terminal->master, terminal->text, sizeof(terminal->text) - 1);
 	dup2(terminal->saved, STDERR_FILENO);
 	close(terminal->saved);
+	/* Nobody writes to it any more: it ends with EIO once all is read. */
+	while (used < sizeof(terminal->text) - 1 &&
+	       (n = read(terminal->master, terminal->text + used,
+			 sizeof(terminal->text) - 1 - used)) > 0)
+		used += (size_t)n;
 	close(terminal->master);
-	terminal->text[n > 0 ? n : 0] = '\0';
+	terminal->text[used] = '\0';
 	return terminal->text;
 }
 
