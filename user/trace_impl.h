@@ -45,8 +45,8 @@ struct trace {
 	struct intmap rows;         /* row_key ▸ struct trace_row */
 	struct intmap events;       /* row_key of thread and def ▸ struct model_event_row */
 	struct model_path root;
-	struct intmap sites;   /* number ▸ struct trace_site */
-	struct intmap texts;   /* name of a string ▸ const char */
+	struct intmap sites; /* number ▸ struct trace_site */
+	struct intmap texts; /* name of a string ▸ const char */
 	void (*more)(void *context);
 	void *more_context;
 	const char *const *by; /* keys that split rows */
