@@ -137,4 +137,5 @@ clean:
 
 include tests/tests.mk
 
--include $(shell find $(OUTPUT) -name '*.d' -not -path '*/asan/*' 2>/dev/null)
+# Not those of the sanitizers' tree below this one.
+-include $(shell find $(OUTPUT) -path $(OUTPUT)/asan -prune -o -name '*.d' -print 2>/dev/null)

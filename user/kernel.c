@@ -359,7 +359,7 @@ int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, vo
 		__atomic_fetch_sub(&kernel->skel->bss->async_alive, 1, __ATOMIC_RELAXED);
 		fn(context, &span);
 	}
-	return errno == ENOENT ? 0 : -errno;
+	return err == -ENOENT ? 0 : err;
 }
 
 void kernel_add_segment(struct kernel *kernel, u32 process, u32 def,

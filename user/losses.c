@@ -5,7 +5,7 @@
 static const struct model_loss causes[LOSS_CAUSES] = {
 	[LOSS_RING_FULL] =
 		{"ring_full",
-		 "the ring was full when a span ended; trace fewer of them with -P or -x", 0},
+		 "the ring was full when a span ended; --ring-size, or fewer spans by -P or -x", 0},
 	[LOSS_CONTROL_FULL] = {"control_ring_full",
 			       "the start or end of a thread or process was not told", 0},
 	[LOSS_ORPHAN_EXIT] = {"orphan_exit",

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "plan_impl.h"
 #include "procmaps.h"
@@ -48,6 +49,7 @@ void plan_free(struct plan **out)
 	free(plan->refused);
 	free(plan->problems);
 	free(plan->async_defs);
+	intmap_free(&plan->looked_at);
 	strpool_free(&plan->strings);
 	free(plan);
 }
@@ -75,6 +77,24 @@ int plan_refuse(struct plan *plan, const char *marker, const char *why)
 	return 0;
 }
 
+/* Whether the file open at FD, as it is now, was looked at before: a process is looked at several times. Notes it if
+ * not. A file that cannot be told apart is looked at again. */
+static bool plan_looked_at(struct plan *plan, int fd)
+{
+	struct stat st;
+	u64 key;
+
+	if (fstat(fd, &st))
+		return false;
+	key = (u64)st.st_ino * 0x9e3779b97f4a7c15ULL ^ (u64)st.st_dev << 40;
+	key ^= (u64)st.st_size * 0xff51afd7ed558ccdULL ^ (u64)st.st_ctim.tv_nsec << 20;
+	key ^= (u64)st.st_ctim.tv_sec;
+	if (intmap_find(&plan->looked_at, key))
+		return true;
+	intmap_set(&plan->looked_at, key, plan);
+	return false;
+}
+
 int plan_add_file(struct plan *plan, int fd, const char *shown)
 {
 	CLEANUP(elfnote_free) struct elfnote_file *notes = NULL;
@@ -84,6 +104,8 @@ int plan_add_file(struct plan *plan, int fd, const char *shown)
 	size_t i;
 	int err;
 
+	if (plan_looked_at(plan, fd))
+		return 0;
 	err = elfnote_read(fd, &notes, &why);
 	if (err == -ENOEXEC)
 		return 0;

@@ -5,6 +5,7 @@
 
 #include "elfnote.h"
 #include "plan.h"
+#include "util/intmap.h"
 #include "util/strpool.h"
 
 struct plan_file {
@@ -21,6 +22,7 @@ struct plan {
 	size_t nlabel_keys;
 	bool all_labels;
 	struct plan_file *files;
+	struct intmap looked_at; /* plan_file_key() of every file, with markers or not */
 	size_t nfiles;
 	size_t nmarkers;
 	u32 next_site;

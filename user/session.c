@@ -105,6 +105,8 @@ static void session_loop(struct session *s)
 			break;
 		session_bury(s);
 		now = session_clock(CLOCK_MONOTONIC);
+		if (s->nfresh)
+			session_look_again(s, now);
 		if (s->child.pid && !command_reap(&s->child, false) && s->child.held) {
 			session_exec(s, s->child.pid);
 			session_run_command(s);
@@ -135,6 +137,7 @@ static void session_free(struct session *s)
 	plan_free(&s->plan);
 	cleanup_close(&s->signals);
 	free(s->pids);
+	free(s->fresh);
 	free(s->dead_images);
 	free(s->dead_times);
 }

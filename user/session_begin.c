@@ -14,7 +14,8 @@
 #include "util/grow.h"
 #include "util/log.h"
 
-#define SPARE_SITES 16384u /* for programs that are started later */
+#define FRESH_NS    200000000ULL /* in which a loader has mapped its libraries */
+#define SPARE_SITES 16384u       /* for programs that are started later */
 
 static int session_targets(struct session *s)
 {
@@ -233,11 +234,35 @@ static int session_prepare(struct session *s, const struct pair_options *pairing
 	return 0;
 }
 
-/* Its files may bring markers of their own. */
 void session_exec(struct session *s, pid_t pid)
 {
 	if (plan_add_process(s->plan, pid) > 0)
 		session_attach(s);
+	if (GROW(s->fresh, s->nfresh))
+		return;
+	s->fresh[s->nfresh++] = (struct session_fresh){
+		.pid = pid,
+		.until_ns = session_clock(CLOCK_MONOTONIC) + FRESH_NS,
+	};
+}
+
+void session_look_again(struct session *s, u64 now_ns)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < s->nfresh; i++) {
+		int added = plan_add_process(s->plan, s->fresh[i].pid);
+
+		if (added > 0)
+			session_attach(s);
+		if (added >= 0 && s->fresh[i].until_ns > now_ns)
+			s->fresh[kept++] = s->fresh[i];
+	}
+	s->nfresh = kept;
+	if (!kept) {
+		free(s->fresh);
+		s->fresh = NULL;
+	}
 }
 
 static int session_block_signals(struct session *s)

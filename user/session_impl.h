@@ -16,6 +16,12 @@
 #include "session.h"
 #include "trace.h"
 
+/* A process that has become another program, whose loader goes on mapping libraries for a while. */
+struct session_fresh {
+	pid_t pid;
+	u64 until_ns;
+};
+
 struct session {
 	const struct options *options;
 	struct features features;
@@ -33,6 +39,8 @@ struct session {
 	bool ended;  /* the last target has gone */
 	bool ending; /* a target has gone: look whether it was the last */
 	bool interrupted;
+	struct session_fresh *fresh; /* programs that have just begun */
+	size_t nfresh;
 	u32 *dead_images; /* process images whose async spans are to be closed, and when they ended */
 	u64 *dead_times;
 	size_t ndead;
@@ -52,8 +60,10 @@ int session_begin(struct session *s, const struct pair_options *pairing);
 /* Lets the command, held at an exec, run: its libraries are attached as its loader maps them. While none of its files
  * has markers it is watched for its next exec. */
 int session_run_command(struct session *s);
-/* Plans and attaches the files of a process that has become another program. */
+/* Plans and attaches the files of a process that has become another program, now and for some time to come. */
 void session_exec(struct session *s, pid_t pid);
+/* Looks again at the programs that have just begun. */
+void session_look_again(struct session *s, u64 now_ns);
 void session_say_no_markers(const struct session *s);
 
 /* Hands one record to the trace, and acts on those of processes that change or end. */

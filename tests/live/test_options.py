@@ -159,6 +159,15 @@ class Programs(LiveTest):
             self.assertEqual(t.count("demo:request"), 1000)
             self.assert_lossless(t)
 
+    def test_program_that_a_child_execs(self):
+        """Its probes stand some milliseconds after its exec; from then on nothing is missed."""
+        threads = program("usdt/threads")
+        t = trace("sh", "-c", f"{threads} --threads 2 --spans 20000; :")
+        counts = {row["tid"]: row["count"] for row in t.json["paths"] if len(row["path"]) == 1}
+        self.assertGreater(sum(counts.values()), 20000)
+        self.assert_lossless(t, **({"orphan_exit": t.losses["orphan_exit"]} if t.losses["orphan_exit"] else {}))
+        self.assertLess(t.losses["orphan_exit"], 10)
+
     def test_several_processes_at_once(self):
         from harness import Attached
         with Target(RULES, "late", "30") as a, Target(RULES, "late", "40") as b:

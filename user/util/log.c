@@ -2,6 +2,7 @@
 /* Prints messages to people; see log.h. */
 #include "log.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -12,11 +13,15 @@ void log_at(enum log_level level, const char *format, ...)
 	static const char *const prefix[] = {"", "warning: ", "", "debug: "};
 	char line[4096];
 	va_list args;
+	char *c;
 
 	if (level > log_threshold)
 		return;
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
+	for (c = line; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
 	fprintf(stderr, "spantrace: %s%s\n", prefix[level], line);
 }

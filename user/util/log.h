@@ -9,6 +9,7 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 /* What is printed: LOG_WARN and above unless changed. */
 extern enum log_level log_threshold;
 
+/* Control characters in the text, which may come from a target, are shown as '?'. */
 __attribute__((format(printf, 2, 3))) void log_at(enum log_level level, const char *format, ...);
 
 #define log_error(...) log_at(LOG_ERROR, __VA_ARGS__)
