@@ -106,15 +106,14 @@ SEC("uprobe")
 int async_new(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *t = thread_of(task);
+	u64 cookie = bpf_get_attach_cookie(ctx);
+	struct thread_state *t = thread_of(task, cookie);
 	struct wire_async_key key = {};
 	u64 labels[LABELS_MAX] = {};
 	u32 parent, path;
-	u64 cookie;
 
 	if (!t)
 		return 0;
-	cookie = bpf_get_attach_cookie(ctx);
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
 	parent = async_parent(ctx, t, task, cookie);
@@ -132,16 +131,15 @@ SEC("uprobe")
 int async_enter(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *t = thread_of(task);
+	u64 cookie = bpf_get_attach_cookie(ctx);
+	struct thread_state *t = thread_of(task, cookie);
 	struct wire_async_key key = {};
 	struct wire_async *span;
 	struct frame *f;
-	u64 cookie;
 	u32 path;
 
 	if (!t)
 		return 0;
-	cookie = bpf_get_attach_cookie(ctx);
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
 	span = bpf_map_lookup_elem(&async_spans, &key);
@@ -187,14 +185,14 @@ int async_exit(struct pt_regs *ctx)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *t = thread_of(task);
+	u64 cookie = bpf_get_attach_cookie(ctx);
+	struct thread_state *t = thread_of(task, cookie);
 	struct usage usage = {};
 	struct frame *top;
-	u64 cookie, id;
+	u64 id;
 
 	if (!t)
 		return 0;
-	cookie = bpf_get_attach_cookie(ctx);
 	if (read_id(ctx, cookie, &id))
 		return 0;
 	top = t->depth ? frame_at(t, t->depth - 1) : NULL;
@@ -220,15 +218,14 @@ int async_close(struct pt_regs *ctx)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *t = thread_of(task);
+	u64 cookie = bpf_get_attach_cookie(ctx);
+	struct thread_state *t = thread_of(task, cookie);
 	struct wire_async_key key = {};
 	struct wire_async *span;
 	struct wire_async copy;
-	u64 cookie;
 
 	if (!t)
 		return 0;
-	cookie = bpf_get_attach_cookie(ctx);
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
 	span = bpf_map_lookup_elem(&async_spans, &key);

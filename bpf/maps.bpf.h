@@ -11,9 +11,9 @@ const volatile bool knob_follow = true; /* the children of a traced process are 
 const volatile bool knob_usage = true;  /* cpu, run delay, switches, faults */
 const volatile u32 knob_cpus = 1;       /* rings; a power of two, so that it masks a CPU number */
 
-/* 0: every program returns at once. The loader sets it when all probes stand, and clears it to stop:
- * a trace begins and ends at one instant for all sites. */
-u64 session_open;
+/* Sites below this number count, hits of others return at once. The loader raises it when all probes of a
+ * file stand, and sets it to 0 to stop: each file's trace begins at one instant, and all end at one. */
+u32 sites_open;
 u64 session_closed; /* the instant it ended; 0 before */
 
 u32 thread_serials;  /* last one given */

@@ -47,14 +47,14 @@ SEC("uprobe")
 int span_enter(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *t = thread_of(task);
-	u64 cookie, sp;
+	u64 cookie = bpf_get_attach_cookie(ctx);
+	struct thread_state *t = thread_of(task, cookie);
+	u64 sp;
 	struct frame *f;
 	u32 def, parent;
 
 	if (!t)
 		return 0;
-	cookie = bpf_get_attach_cookie(ctx);
 	def = COOKIE_DEF(cookie);
 	sp = ctx->sp;
 	if (unlikely(t->too_deep))
@@ -110,15 +110,15 @@ int span_exit(struct pt_regs *ctx)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *t = thread_of(task);
+	u64 cookie = bpf_get_attach_cookie(ctx);
+	struct thread_state *t = thread_of(task, cookie);
 	struct usage usage = {};
 	struct frame *top;
-	u64 cookie, sp;
+	u64 sp;
 	u32 def;
 
 	if (!t)
 		return 0;
-	cookie = bpf_get_attach_cookie(ctx);
 	def = COOKIE_DEF(cookie);
 	sp = ctx->sp;
 	if (unlikely(t->too_deep)) {
@@ -165,14 +165,13 @@ int event_hit(struct pt_regs *ctx)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *t = thread_of(task);
+	u64 cookie = bpf_get_attach_cookie(ctx);
+	struct thread_state *t = thread_of(task, cookie);
 	struct wire_event event = {};
-	u64 cookie;
 	u8 flags = 0;
 
 	if (!t)
 		return 0;
-	cookie = bpf_get_attach_cookie(ctx);
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_VALUE && read_id(ctx, cookie, &event.value) == 0)
 		flags |= WIRE_VALUE;
 	event.path = path_child(t, path_of_top(t, task), COOKIE_DEF(cookie));

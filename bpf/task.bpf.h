@@ -95,12 +95,12 @@ static __noinline struct thread_state *make_thread(struct task_struct *task)
 	return t;
 }
 
-/* The state of TASK, which is the current one; NULL when it is not traced. */
-static __always_inline struct thread_state *thread_of(struct task_struct *task)
+/* The state of TASK, which is the current one and has hit the site of COOKIE; NULL when it is not traced. */
+static __always_inline struct thread_state *thread_of(struct task_struct *task, u64 cookie)
 {
 	struct thread_state *t;
 
-	if (!session_open)
+	if (unlikely(COOKIE_SITE(cookie) >= sites_open))
 		return NULL;
 	t = bpf_task_storage_get(&threads, task, NULL, 0);
 	if (unlikely(!t)) {

@@ -268,15 +268,15 @@ int kernel_add_process(struct kernel *kernel, pid_t pid)
 	return 0;
 }
 
-void kernel_open(struct kernel *kernel)
+void kernel_open(struct kernel *kernel, u32 sites)
 {
-	__atomic_store_n(&kernel->skel->bss->session_open, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&kernel->skel->bss->sites_open, sites, __ATOMIC_SEQ_CST);
 }
 
 void kernel_close(struct kernel *kernel, u64 now_ns)
 {
 	__atomic_store_n(&kernel->skel->bss->session_closed, now_ns, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&kernel->skel->bss->session_open, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&kernel->skel->bss->sites_open, 0, __ATOMIC_SEQ_CST);
 }
 
 int kernel_life_fd(const struct kernel *kernel)

@@ -56,8 +56,8 @@ int kernel_set_async_defs(struct kernel *kernel, const u32 *defs, u32 n);
 /* Traces process PID from now on. 0 or -errno. */
 int kernel_add_process(struct kernel *kernel, pid_t pid);
 
-/* From here on hits count. */
-void kernel_open(struct kernel *kernel);
+/* From here on hits of sites below number SITES count. */
+void kernel_open(struct kernel *kernel, u32 sites);
 /* From here on they do not: the trace ended at NOW_NS. */
 void kernel_close(struct kernel *kernel, u64 now_ns);
 

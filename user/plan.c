@@ -167,6 +167,11 @@ u32 plan_sites(const struct plan *plan)
 	return (u32)plan->nmarkers;
 }
 
+u32 plan_sites_end(const struct plan *plan)
+{
+	return plan->next_site;
+}
+
 void plan_count(const struct plan *plan, struct plan_counts *out)
 {
 	size_t i;

@@ -46,6 +46,8 @@ struct plan_counts {
 };
 
 void plan_count(const struct plan *plan, struct plan_counts *out);
+/* Number of the site after the last that was attached, for kernel_open(). */
+u32 plan_sites_end(const struct plan *plan);
 /* What must not or could not be attached, each once. */
 const struct model_refused *plan_refused(const struct plan *plan, size_t *n);
 /* Names of the files that were looked at, for the message when none has markers. */

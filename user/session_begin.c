@@ -163,6 +163,8 @@ static int session_attach(struct session *s)
 
 	if (err)
 		log_error("cannot attach: %s", strerror(-err));
+	else if (s->begin_ns) /* the trace runs: what is new counts from here on */
+		kernel_open(s->kernel, plan_sites_end(s->plan));
 	return err;
 }
 
@@ -307,6 +309,6 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 		return err;
 	s->begin_ns = session_clock(CLOCK_MONOTONIC);
 	trace_begin(s->trace, s->begin_ns, session_clock(CLOCK_REALTIME));
-	kernel_open(s->kernel);
+	kernel_open(s->kernel, plan_sites_end(s->plan));
 	return s->options->mode == MODE_CMD ? session_run_command(s) : 0;
 }
