@@ -54,18 +54,21 @@ static __noinline u64 tell_string(struct thread_state *t, u64 name, u32 length)
 /* The name of the C string at ADDRESS in the target. */
 static __noinline u64 name_string(struct thread_state *t, u64 address)
 {
+	u32 length;
 	long size;
 	u64 name;
 
 	if (!address)
 		return WIRE_STRING_NULL;
 	size = bpf_probe_read_user_str(t->text, sizeof(t->text), (void *)address);
-	if (size <= 0)
+	if (size < 0)
 		return WIRE_STRING_UNREADABLE;
-	name = hash_text(t->text, size - 1);
+	/* Some kernels do not count the NUL of an empty string. */
+	length = size ? size - 1 : 0;
+	name = hash_text(t->text, length);
 	if (bpf_map_lookup_elem(&strings, &name))
 		return name;
-	return tell_string(t, name, size - 1);
+	return tell_string(t, name, length);
 }
 
 struct label_walk {
