@@ -161,12 +161,10 @@ class Programs(LiveTest):
 
     def test_program_that_a_child_execs(self):
         """Its probes stand some milliseconds after its exec; from then on nothing is missed."""
-        threads = program("usdt/threads")
-        t = trace("sh", "-c", f"{threads} --threads 2 --spans 20000; :")
-        counts = {row["tid"]: row["count"] for row in t.json["paths"] if len(row["path"]) == 1}
-        self.assertGreater(sum(counts.values()), 20000)
-        self.assert_lossless(t, **({"orphan_exit": t.losses["orphan_exit"]} if t.losses["orphan_exit"] else {}))
-        self.assertLess(t.losses["orphan_exit"], 10)
+        t = trace("sh", "-c", f"{{ sleep 1; echo; }} | {program('usdt/threads')} --wait 1 --threads 2 --spans 2000; :")
+        self.assertEqual(t.count("demo:job"), 4000)
+        self.assertEqual(t.count("demo:job", "demo:compute"), 4000)
+        self.assert_lossless(t)
 
     def test_several_processes_at_once(self):
         from harness import Attached
