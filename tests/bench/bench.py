@@ -62,7 +62,7 @@ class Table:
 
     @staticmethod
     def _print(work, value, beside, ratio, budget, verdict):
-        print(f"{work:<38} {value:>10} {beside:>10} {ratio:>8} {budget:>8}  {verdict}")
+        print(f"{work:<40} {value:>10} {beside:>10} {ratio:>8} {budget:>8}  {verdict}")
 
     def _row(self, work, value, beside, ratio, judged, budget, budget_text):
         verdict = ""
@@ -74,7 +74,7 @@ class Table:
     def ratio(self, work, value, beside, budget=None):
         if value is None or beside is None:
             return
-        ratio = value / beside
+        ratio = round(value / beside, 2)  # what is judged is what is shown
         self._row(work, f"{value:.0f} ns", f"{beside:.0f} ns", f"{ratio:.2f}", ratio, budget,
                   "" if budget is None else f"<= {budget:.2f}")
 
@@ -107,6 +107,9 @@ def one_round(least, plan, output, loop, scratch, with_bpftrace):
     with Spantrace(output, loop, scratch, "-m", "wall") as spantrace:
         measure("wall", "thread")
     lost += spantrace.lost
+    with Spantrace(output, loop, scratch, "--by", "path") as spantrace:
+        measure("by", "labels")
+    lost += spantrace.lost
     if with_bpftrace:
         with Bpftrace(loop, scratch):
             measure("bpftrace", "thread")
@@ -121,12 +124,14 @@ def print_hits(table, least):
         ("  ten nested in each other", "spantrace", "nested", 1, 1.20),
         ("  ten of the same, recursive", "spantrace", "recursive", 1, None),
         ("  two threads, the loader beside them", "spantrace", "thread", 2, None),
-        ("  two labels at the enter", "spantrace", "labels", 1, None),
+        ("  two labels that nobody asks for", "spantrace", "labels", 1, None),
+        ("  two labels, a string asked for (--by)", "by", "labels", 1, None),
         ("async span: new, enter, exit, close", "spantrace", "async", 1, 1.40),
         ("event: one hit", "spantrace", "event", 1, None),
     ]
     for text, tracer, work, threads, budget in rows:
-        table.ratio(text, least.get(tracer, work, threads), least.get("empty", work, threads), budget)
+        table.ratio(text, least.get(tracer, work, threads), least.get("empty", work, threads),
+                    budget)
 
     table.head("ns a span, min", "spantrace", "bpftrace", "ratio", "budget", "")
     if least.get("bpftrace", "thread", 1) is None:
@@ -161,7 +166,8 @@ def measure_loader(plan, output, loop, scratch):
 def print_loader(table, least, plan, output, loop, scratch):
     cost, peak, anonymous, records, lost = measure_loader(plan, output, loop, scratch)
     table.head("loader, full rate from one core", "", "", "", "budget", "")
-    for text, work in [("CPU at {:.2f} M spans/s", "thread"), ("CPU at {:.2f} M events/s", "event")]:
+    for text, work in [("CPU at {:.2f} M spans/s", "thread"),
+                       ("CPU at {:.2f} M events/s", "event")]:
         rate = 1e9 / least.get("spantrace", work, 1)
         table.value(text.format(rate / 1e6), cost.get(work) * rate / 1e9, "core", 0.25, digits=3)
     table.value(f"records lost of {records / 1e6:.1f} M", lost, "", 0, digits=0)

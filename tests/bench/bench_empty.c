@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The floor of `make bench`: attaches a BPF program that returns at once to every marker of FILE, the
- * way spantrace attaches its own. What a hit then costs is the kernel's price for any probe.
+/* The floor of `make bench`: attaches a BPF program that returns at once to every marker of FILE,
+ * the way spantrace attaches its own. What a hit then costs is the kernel's price for any probe.
  *
  *   bench_empty FILE      prints "attached SITES METHOD NS" and stays until stdin ends or a signal
  */

@@ -32,7 +32,7 @@
 #define WAIT_MS     10000
 #define PROBED_NS   200 /* a span and two looks at the clock cost less, with probes more */
 
-/* --- the work: each function does N rounds ------------------------------------------------------ */
+/* --- the work: each function does N rounds -------------------------------------------------- */
 
 /* What is around the markers, to be taken off where a span costs less than that. */
 static void work_none(uint64_t n, uint64_t id)
@@ -142,7 +142,7 @@ __attribute__((noinline, used)) static void more_sites(void)
 }
 #endif
 
-/* --- timing ------------------------------------------------------------------------------------- */
+/* --- timing --------------------------------------------------------------------------------- */
 
 struct runner {
 	pthread_t thread;

@@ -160,7 +160,7 @@ class Spantrace:
                              f"{self.result['losses']}")
 
     def cpu_s(self):
-        """CPU time of all its threads so far, by the clock of its process: clock_getcpuclockid(3)."""
+        """CPU time of all its threads so far, by the clock that clock_getcpuclockid(3) names."""
         return time.clock_gettime(~self.process.pid << 3 | 2)
 
     def anonymous_kib(self):
@@ -176,7 +176,8 @@ class Bpftrace:
     """The usual script for how long something took, on the same two sites."""
 
     SCRIPT = ("usdt:{0}:bench:span__enter {{ @s[tid] = nsecs; }} "
-              "usdt:{0}:bench:span__exit /@s[tid]/ {{ @h = hist(nsecs - @s[tid]); delete(@s[tid]); }}")
+              "usdt:{0}:bench:span__exit /@s[tid]/ "
+              "{{ @h = hist(nsecs - @s[tid]); delete(@s[tid]); }}")
 
     def __init__(self, loop, scratch):
         self.loop = loop
