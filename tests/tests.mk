@@ -64,7 +64,7 @@ $(OUTPUT)/programs/%: tests/programs/%.cc usdt/spantrace.h
 	$(Q)$(CXX) -O2 -g -Wall -Wextra -Werror -Iusdt $< -lpthread -o $@
 
 bench: $(OUTPUT)/spantrace $(patsubst tests/bench/%.c,$(OUTPUT)/bench/%,$(wildcard tests/bench/*.c))
-	$(Q)tests/bench/bench.py $(BENCHFLAGS) $(OUTPUT)
+	$(Q)PYTHONDONTWRITEBYTECODE=1 tests/bench/bench.py $(BENCHFLAGS) $(OUTPUT)
 
 $(OUTPUT)/bench/%: tests/bench/%.c usdt/spantrace.h $(LIB_OBJ)
 	$(call msg,BENCH,$@)
