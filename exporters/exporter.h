@@ -50,11 +50,17 @@ struct exporter_ops {
 	const char *const *keys; /* option keys it takes, NULL-terminated */
 	bool binary;             /* refuse to write it to a terminal */
 	/* Each returns 0 or -errno; write errors on e->out may be left to the caller, who checks it at the end.
-	 * finish returns -ENODATA, with nothing written, when the profile lacks what options.value asks for.
-	 * begin, span and event may be NULL; a format without span needs totals only. */
-	int (*begin)(struct exporter *e);
+	 * All but finish may be NULL; a format without span needs totals only. Spans and events come in the order of
+	 * their ends on each thread (an async span's is that of the thread it was made on: no order). */
+	/* Before the first of them. RUN holds what is known when a trace begins: who and what, when, which metrics; it has no
+	 * rows, no losses and no end. Borrowed for the call. */
+	int (*begin)(struct exporter *e, const struct profile *run);
 	int (*span)(struct exporter *e, const struct model_span *span);
 	int (*event)(struct exporter *e, const struct model_event *event);
+	/* Some ten times a second while the trace runs: what has waited long enough is to be written. SO_FAR is RUN
+	 * with the time by now as its end, and the losses by now. */
+	int (*tick)(struct exporter *e, const struct profile *so_far);
+	/* -ENODATA, with nothing written, when the profile lacks what options.value asks for. */
 	int (*finish)(struct exporter *e, const struct profile *profile);
 	void (*free)(struct exporter *e); /* releases e->state; NULL where there is none */
 };

@@ -78,6 +78,7 @@ struct model_counters {
 #define MODEL_OPEN      0x2u /* it was still open when its thread, its process or the trace ended */
 /* A thread's stretch inside an async span; the async span itself follows at its close, without it. */
 #define MODEL_SEGMENT 0x4u
+#define MODEL_ASYNC   0x8u /* an async span, at its close */
 
 struct model_span {
 	const struct model_thread

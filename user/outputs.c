@@ -15,6 +15,7 @@
 struct output {
 	const char *path;
 	struct exporter exporter;
+	const struct profile *run;
 	bool begun;
 	int failed; /* what it could not begin with: it gets nothing more */
 };
@@ -22,6 +23,7 @@ struct output {
 struct outputs {
 	struct output *items;
 	size_t n;
+	struct profile run;
 };
 
 /* The terminal's width, for formats that are read there. */
@@ -83,6 +85,7 @@ int outputs_new(const struct options *options, struct outputs **out)
 		struct output *output = &outputs->items[i];
 
 		output->path = options->outputs[i].path;
+		output->run = &outputs->run;
 		output->exporter.ops = options->outputs[i].format;
 		output->exporter.options = options->outputs[i].options;
 		outputs->n++;
@@ -139,7 +142,7 @@ static int output_begin(struct output *output)
 	    errno != EINVAL)
 		output->failed = -errno;
 	else if (ops->begin)
-		output->failed = ops->begin(&output->exporter);
+		output->failed = ops->begin(&output->exporter, output->run);
 	return output->failed;
 }
 
@@ -185,6 +188,31 @@ int outputs_listen(struct outputs *outputs, struct trace *trace)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+void outputs_begin(struct outputs *outputs, const struct profile *run)
+{
+	outputs->run = *run;
+}
+
+int outputs_tick(struct outputs *outputs, const struct profile *so_far)
+{
+	int first = 0;
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++) {
+		struct output *output = &outputs->items[i];
+		int err = 0;
+
+		if (!output->exporter.ops->tick)
+			continue;
+		err = output_begin(output);
+		if (!err)
+			err = output->exporter.ops->tick(&output->exporter, so_far);
+		if (!first)
+			first = err;
+	}
+	return first;
 }
 
 int outputs_finish(struct outputs *outputs, const struct profile *profile)

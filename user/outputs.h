@@ -17,6 +17,11 @@ void outputs_free(struct outputs **outputs);
 bool outputs_want_spans(const struct outputs *outputs);
 /* Gives the formats that want single spans to TRACE. */
 int outputs_listen(struct outputs *outputs, struct trace *trace);
+/* The trace begins: RUN says which, as in exporter.h; its strings are borrowed until the outputs' end. Before the first
+ * span. */
+void outputs_begin(struct outputs *outputs, const struct profile *run);
+/* Lets the formats write what has waited. SO_FAR is the run with its end and losses by now. 0 or the first -errno. */
+int outputs_tick(struct outputs *outputs, const struct profile *so_far);
 /* Writes and closes all. The first -errno, with a message for each that failed. */
 int outputs_finish(struct outputs *outputs, const struct profile *profile);
 

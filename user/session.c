@@ -25,6 +25,7 @@
 
 #define TICK_MS 10
 #define SECOND  1000000000ULL
+#define TENTH   100000000ULL
 
 static void session_image_ended(struct session *s, u32 image, u64 when)
 {
@@ -34,13 +35,14 @@ static void session_image_ended(struct session *s, u32 image, u64 when)
 	s->dead_times[s->ndead++] = when;
 }
 
-void session_record(void *context, const void *record, size_t size)
+static void session_record(void *context, const void *record, size_t size)
 {
 	const struct wire_head *head = record;
 	const struct wire_life *life = record;
 	struct session *s = context;
 
-	trace_record(s->trace, record, size);
+	if (!s->reorder || reorder_add(s->reorder, record, size))
+		trace_record(s->trace, record, size);
 	if (size < sizeof(*life) || head->kind < WIRE_FORK)
 		return;
 	if (head->kind == WIRE_EXEC) {
@@ -52,7 +54,8 @@ void session_record(void *context, const void *record, size_t size)
 	}
 }
 
-void session_bury(struct session *s)
+/* Closes the async spans of the process images that have ended. */
+static void session_bury(struct session *s)
 {
 	size_t i;
 
@@ -63,6 +66,25 @@ void session_bury(struct session *s)
 	s->dead_images = NULL;
 	s->dead_times = NULL;
 	s->ndead = 0;
+}
+
+static void session_ordered(void *context, const void *record, size_t size)
+{
+	struct session *s = context;
+
+	trace_record(s->trace, record, size);
+}
+
+int session_drain(struct session *s)
+{
+	u64 began = session_clock(CLOCK_MONOTONIC);
+	int err = kernel_drain(s->kernel, session_record, s);
+
+	/* After the end nothing more comes. */
+	if (s->reorder)
+		reorder_pass(s->reorder, s->end_ns ? UINT64_MAX : began, session_ordered, s);
+	session_bury(s);
+	return err < 0 ? err : 0;
 }
 
 static void session_signals(struct session *s)
@@ -87,6 +109,18 @@ static void session_signals(struct session *s)
 	}
 }
 
+static void session_tick(struct session *s)
+{
+	struct profile so_far;
+	int err;
+
+	session_lost(s);
+	session_describe(s, &so_far);
+	err = outputs_tick(s->outputs, &so_far);
+	if (!s->failed)
+		s->failed = err;
+}
+
 static void session_loop(struct session *s)
 {
 	struct pollfd poll_fds[] = {
@@ -94,16 +128,15 @@ static void session_loop(struct session *s)
 		{.fd = kernel_life_fd(s->kernel), .events = POLLIN},
 	};
 	struct status_line status;
-	u64 now = s->begin_ns, checked = now;
+	u64 now = s->begin_ns, checked = now, ticked = now;
 	u64 limit = s->options->duration_ns;
 
 	status_begin(&status, s->options->quiet, now);
 	while (!s->ended && (!limit || now - s->begin_ns < limit)) {
 		if (poll(poll_fds, 2, TICK_MS) > 0)
 			session_signals(s);
-		if (kernel_drain(s->kernel, session_record, s) < 0)
+		if (session_drain(s))
 			break;
-		session_bury(s);
 		now = session_clock(CLOCK_MONOTONIC);
 		if (s->nfresh)
 			session_look_again(s, now);
@@ -117,10 +150,16 @@ static void session_loop(struct session *s)
 			checked = now;
 			s->ended |= !kernel_has_processes(s->kernel);
 		}
+		if (now - ticked > TENTH) {
+			ticked = now;
+			session_tick(s);
+		}
 		if (status_due(&status, now))
 			status_show(&status, s->trace, session_lost(s), now);
-		if (trace_error(s->trace)) {
-			log_error("cannot go on writing: %s", strerror(-trace_error(s->trace)));
+		if (!s->failed)
+			s->failed = trace_error(s->trace);
+		if (s->failed) {
+			log_error("cannot go on writing: %s", strerror(-s->failed));
 			break;
 		}
 	}
@@ -134,6 +173,7 @@ static void session_free(struct session *s)
 	kernel_free(&s->kernel);
 	outputs_free(&s->outputs);
 	trace_free(&s->trace);
+	reorder_free(&s->reorder);
 	plan_free(&s->plan);
 	cleanup_close(&s->signals);
 	free(s->pids);
@@ -154,25 +194,24 @@ int session_run(const struct options *options)
 		.nexcludes = options->nexcludes,
 	};
 	struct plan_counts counts;
-	char target[1024];
 	int err;
 
 	if (options->mode == MODE_ALL) {
 		log_error("-a is not in this version; give processes with -p");
 		return CLI_USAGE;
 	}
-	session_name_target(&s, target, sizeof(target));
+	session_name_target(&s);
 	err = session_begin(&s, &pairing);
 	if (err)
 		return s.failed_status;
 	plan_count(s.plan, &counts);
-	log_info("tracing %s: %zu probes in %zu files, %zu spans and %zu events", target,
+	log_info("tracing %s: %zu probes in %zu files, %zu spans and %zu events", s.target,
 		 counts.attached, counts.marked_files, counts.spans, counts.events);
 	session_loop(&s);
 	session_close(&s);
 	plan_count(s.plan, &counts);
 	if (counts.attached) {
-		err = session_write(&s, target);
+		err = session_write(&s);
 	} else {
 		session_say_no_markers(&s);
 		err = -ENOENT;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "session_impl.h"
@@ -149,6 +150,8 @@ static int session_load(struct session *s)
 		trace_split_by(s->trace, options->by, options->nby);
 		err = outputs_listen(s->outputs, s->trace);
 	}
+	if (!err && outputs_want_spans(s->outputs))
+		err = reorder_new(&s->reorder);
 	if (!err)
 		err = attach_new(s->kernel, s->features.uprobe_multi, s->pids,
 				 session_confined(s) ? s->npids : 0, &s->probes);
@@ -284,10 +287,14 @@ static int session_block_signals(struct session *s)
 
 int session_begin(struct session *s, const struct pair_options *pairing)
 {
+	struct utsname uts = {.release = ""};
+	struct profile run;
 	char why[512];
 	int err;
 
 	losses_init(s->losses);
+	uname(&uts);
+	memcpy(s->release, uts.release, sizeof(s->release));
 	s->failed_status = s->options->mode == MODE_CMD ? 125 : CLI_FAILED;
 	err = session_targets(s);
 	if (err)
@@ -308,7 +315,10 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 	if (err)
 		return err;
 	s->begin_ns = session_clock(CLOCK_MONOTONIC);
-	trace_begin(s->trace, s->begin_ns, session_clock(CLOCK_REALTIME));
+	s->begin_realtime_ns = session_clock(CLOCK_REALTIME);
+	trace_begin(s->trace, s->begin_ns, s->begin_realtime_ns);
+	session_describe(s, &run);
+	outputs_begin(s->outputs, &run);
 	kernel_open(s->kernel, plan_sites_end(s->plan));
 	return s->options->mode == MODE_CMD ? session_run_command(s) : 0;
 }

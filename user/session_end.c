@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "../include/version.h"
 #include "session_impl.h"
@@ -64,8 +63,7 @@ void session_close(struct session *s)
 	s->end_ns = session_clock(CLOCK_MONOTONIC);
 	kernel_close(s->kernel, s->end_ns);
 	attach_free(&s->probes);
-	kernel_drain(s->kernel, session_record, s);
-	session_bury(s);
+	session_drain(s);
 	err = kernel_collect(s->kernel, session_collected, s);
 	if (!err)
 		err = session_take_async(s, 0, s->end_ns);
@@ -73,40 +71,49 @@ void session_close(struct session *s)
 		log_warn("spans still open at the end are not shown: %s", strerror(-err));
 }
 
-void session_name_target(const struct session *s, char *out, size_t len)
+void session_name_target(struct session *s)
 {
+	const size_t len = sizeof(s->target);
 	size_t i, used = 0;
 	char comm[16];
 
-	out[0] = '\0';
+	s->target[0] = '\0';
 	if (s->options->mode == MODE_CMD) {
 		for (i = 0; s->options->argv[i] && used < len; i++)
-			used += (size_t)snprintf(out + used, len - used, "%s%s", i ? " " : "",
+			used += (size_t)snprintf(s->target + used, len - used, "%s%s", i ? " " : "",
 						 s->options->argv[i]);
 		return;
 	}
 	for (i = 0; i < s->options->npids && used < len; i++) {
 		target_comm(s->options->pids[i], comm);
-		used += (size_t)snprintf(out + used, len - used, "%spid %d (%s)", i ? ", " : "",
-					 s->options->pids[i], comm);
+		used += (size_t)snprintf(s->target + used, len - used, "%spid %d (%s)",
+					 i ? ", " : "", s->options->pids[i], comm);
 	}
 }
 
-int session_write(struct session *s, const char *target)
+void session_describe(struct session *s, struct profile *out)
 {
-	struct utsname uts = {.release = ""};
-	struct profile profile = {
+	*out = (struct profile){
 		.version = SPANTRACE_VERSION,
+		.kernel = s->release,
 		.clock = "CLOCK_MONOTONIC",
-		.target = target,
+		.target = s->target,
+		.start_ns = s->begin_ns,
+		.start_realtime_ns = s->begin_realtime_ns,
+		.end_ns = s->end_ns ? s->end_ns : session_clock(CLOCK_MONOTONIC),
+		.metrics = s->options->metrics,
 		.losses = s->losses,
 		.nlosses = LOSS_CAUSES,
 	};
+}
+
+int session_write(struct session *s)
+{
+	struct profile profile;
 	int err;
 
-	uname(&uts);
-	profile.kernel = uts.release;
 	session_lost(s);
+	session_describe(s, &profile);
 	profile.refused = plan_refused(s->plan, &profile.nrefused);
 	err = trace_profile(s->trace, s->end_ns, &profile);
 	if (err) {

@@ -13,6 +13,7 @@
 #include "losses.h"
 #include "outputs.h"
 #include "plan.h"
+#include "reorder.h"
 #include "session.h"
 #include "trace.h"
 
@@ -29,22 +30,26 @@ struct session {
 	struct plan *plan;
 	struct kernel *kernel;
 	struct trace *trace;
+	struct reorder *reorder; /* NULL: no output wants single spans, any order will do */
 	struct attach_set *probes;
 	pid_t *pids; /* of -p, with their descendants */
 	size_t npids;
 	struct command_child child;
 	int failed_status; /* exit status should the run fail before it traces */
 	int signals;
-	u64 begin_ns, end_ns;
+	u64 begin_ns, begin_realtime_ns, end_ns;
 	bool ended;  /* the last target has gone */
 	bool ending; /* a target has gone: look whether it was the last */
 	bool interrupted;
+	int failed;                  /* what an output could not go on with */
 	struct session_fresh *fresh; /* programs that have just begun */
 	size_t nfresh;
 	u32 *dead_images; /* process images whose async spans are to be closed, and when they ended */
 	u64 *dead_times;
 	size_t ndead;
 	struct model_loss losses[LOSS_CAUSES];
+	char target[1024]; /* what the outputs call it */
+	char release[65];  /* of the kernel */
 };
 
 static inline u64 session_clock(clockid_t clock)
@@ -66,19 +71,19 @@ void session_exec(struct session *s, pid_t pid);
 void session_look_again(struct session *s, u64 now_ns);
 void session_say_no_markers(const struct session *s);
 
-/* Hands one record to the trace, and acts on those of processes that change or end. */
-void session_record(void *context, const void *record, size_t size);
-/* Closes the async spans of the process images that have ended. */
-void session_bury(struct session *s);
+/* Takes what waits in the kernel into the trace. 0 or -errno. */
+int session_drain(struct session *s);
 
 /* Takes the async spans of a process image (0: of all) that has ended at WHEN, as open ones. 0 or -errno. */
 int session_take_async(struct session *s, u32 image, u64 when);
 /* Closes the gate, detaches, and takes what is left in the kernel. */
 void session_close(struct session *s);
-/* What the outputs call the target. */
-void session_name_target(const struct session *s, char *out, size_t len);
+/* Puts into s->target what the outputs call the target. */
+void session_name_target(struct session *s);
+/* What is known of the trace by now: who and what, when, losses; no rows. */
+void session_describe(struct session *s, struct profile *out);
 /* Adds up and writes the outputs. 0 or -errno, with the message printed. */
-int session_write(struct session *s, const char *target);
+int session_write(struct session *s);
 /* Brings the loss counters up to date; returns their sum. */
 u64 session_lost(struct session *s);
 

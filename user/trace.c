@@ -11,7 +11,7 @@
 #include "util/grow.h"
 
 /* Its id is no definition's, so that what is counted under it never joins the first one's. */
-static const struct model_def trace_other_paths = {
+const struct model_def trace_other_paths = {
 	.id = DEFS_MAX,
 	.kind = MODEL_THREAD_SPAN,
 	.provider = "spantrace",
@@ -66,6 +66,8 @@ void trace_free(struct trace **out)
 	trace_free_values(&trace->threads);
 	trace_free_values(&trace->sites);
 	intmap_free(&trace->texts);
+	intmap_free(&trace->kept);
+	intmap_free(&trace->paths_by_key);
 	for (i = 0; i < trace->ndefs; i++)
 		free(trace->defs[i]);
 	free(trace->defs);
@@ -174,19 +176,11 @@ struct trace_thread *trace_thread(struct trace *trace, u32 serial)
 	return thread;
 }
 
-/* Makes the node of one id under a parent that is there. */
-static struct model_path *trace_make_path(struct trace *trace, u32 id,
-					  const struct model_path *parent)
+struct model_path *trace_new_path(struct trace *trace, u32 id, const struct model_path *parent,
+				  const struct model_def *def)
 {
-	const struct model_def *def = &trace_other_paths;
-	struct model_path *path;
+	struct model_path *path = calloc(1, sizeof(*path));
 
-	if (id != PATH_OVERFLOW) {
-		if (trace->table[id].def >= trace->ndefs)
-			return NULL;
-		def = trace->defs[trace->table[id].def];
-	}
-	path = calloc(1, sizeof(*path));
 	if (!path)
 		return NULL;
 	path->id = id;
@@ -198,6 +192,17 @@ static struct model_path *trace_make_path(struct trace *trace, u32 id,
 		return NULL;
 	}
 	return path;
+}
+
+/* Makes the node of one id of the table under a parent that is there. */
+static struct model_path *trace_make_path(struct trace *trace, u32 id,
+					  const struct model_path *parent)
+{
+	if (id == PATH_OVERFLOW)
+		return trace_new_path(trace, id, parent, &trace_other_paths);
+	if (trace->table[id].def >= trace->ndefs)
+		return NULL;
+	return trace_new_path(trace, id, parent, trace->defs[trace->table[id].def]);
 }
 
 struct model_path *trace_path(struct trace *trace, u32 id)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A trace in the loader: definitions, threads, paths and totals, built from wire records.
  *
- *   record ▸ trace_record: thread and path found or made
- *          ▸ struct model_span ▸ each sink that wants single spans
- *          ▸ the row of its thread and path: sums and histogram
+ *   record ▸ trace_record: thread and path found or made ▸ struct model_span
+ *   (a recording ▸ replay: the same, from a file)        ▸ trace_take_span: the row of its thread and path,
+ *                                                          then each sink that wants single spans
  *   trace_profile: rows sorted ▸ struct profile ▸ exporters
  *
  * Records may come in any order: a span names its path and its thread by number, and its self time is
@@ -33,7 +33,8 @@ struct trace_counts {
 	u32 threads;
 };
 
-/* PATHS is the path table, at most NPATHS nodes, borrowed; it may grow while the trace runs. */
+/* PATHS is the path table, at most NPATHS nodes, borrowed; it may grow while the trace runs. NULL: the trace keeps its
+ * own, see trace_add_path(). */
 int trace_new(const struct wire_path *paths, u32 npaths, u32 metrics, struct trace **out);
 void trace_free(struct trace **trace);
 
@@ -57,6 +58,23 @@ void trace_begin(struct trace *trace, u64 now_ns, u64 realtime_ns);
 void trace_record(struct trace *trace, const void *record, size_t size);
 /* The same for an async span that lives no more because its process or the trace has ended. */
 void trace_open_async(struct trace *trace, const struct wire_async *span, u64 now_ns);
+
+/* What a record became, or what a replay read from a file: THREAD and PATH are this trace's. Counts it in its row and
+ * hands it to the sinks. */
+void trace_take_span(struct trace *trace, const struct model_span *span);
+void trace_take_event(struct trace *trace, const struct model_event *event);
+
+/* For replays, whose trace_new() got no path table: the path of DEF under PARENT (NULL: outside every span), with a
+ * NAME of its own or NULL; found, or made and copied. Beyond PATHS_MAX it is the one of "(other paths)" and *FULL is
+ * set. NULL: no memory, or there is no such definition. */
+const struct model_path *trace_add_path(struct trace *trace, const struct model_path *parent,
+					u32 def, const char *name, bool *full);
+/* For replays: the thread with the serial of VALUES, made if it is new, with those values. NULL: no memory. */
+const struct model_thread *trace_set_thread(struct trace *trace, const struct model_thread *values);
+/* For replays: how long the thread was inside spans, where the file says. 0 or -ENOMEM. */
+int trace_set_inside(struct trace *trace, u32 serial, u64 inside_ns);
+/* A copy of TEXT that lives as long as the trace, the same for the same text; NULL: no memory. */
+const char *trace_keep_text(struct trace *trace, const char *text, size_t length);
 
 /* The process image of a thread, by number; 0 where it is not known. */
 u32 trace_process_of(const struct trace *trace, u32 thread);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the trace share: trace.c (definitions, threads, paths), trace_record.c (records to
- * rows), trace_profile.c (rows to a profile). */
+/* What the files of the trace share: trace.c (definitions, threads, paths), trace_record.c (records to single
+ * spans), trace_replay.c (the same tables, fed from a file), trace_rows.c (spans to rows and sinks), trace_profile.c
+ * (rows to a profile). */
 #ifndef SPANTRACE_TRACE_IMPL_H
 #define SPANTRACE_TRACE_IMPL_H
 
@@ -42,11 +43,15 @@ struct trace {
 	struct intmap defs_by_name; /* hash of kind, provider and name ▸ struct model_def */
 	struct intmap threads;      /* serial ▸ struct trace_thread */
 	struct intmap paths;        /* id ▸ struct model_path */
-	struct intmap rows;         /* row_key ▸ struct trace_row */
-	struct intmap events;       /* row_key of thread and def ▸ struct model_event_row */
+	struct intmap
+		paths_by_key; /* of a replay: hash of parent, def and name ▸ struct model_path */
+	u32 npaths;           /* of a replay: made so far */
+	struct intmap rows;   /* row_key ▸ struct trace_row */
+	struct intmap events; /* row_key of thread and def ▸ struct model_event_row */
 	struct model_path root;
 	struct intmap sites; /* number ▸ struct trace_site */
 	struct intmap texts; /* name of a string ▸ const char */
+	struct intmap kept;  /* hash ▸ const char, of trace_keep_text() */
 	void (*more)(void *context);
 	void *more_context;
 	const char *const *by; /* keys that split rows */
@@ -73,6 +78,11 @@ struct trace {
 struct trace_thread *trace_thread(struct trace *trace, u32 serial);
 /* The path with this id; NULL when the table has none that makes sense, or there is no memory. */
 struct model_path *trace_path(struct trace *trace, u32 id);
+
+/* Makes the node ID of DEF under PARENT. NULL: no memory. */
+struct model_path *trace_new_path(struct trace *trace, u32 id, const struct model_path *parent,
+				  const struct model_def *def);
+extern const struct model_def trace_other_paths;
 
 /* Fills LABELS from the values on the wire of a record of SITE. Returns how many there are. */
 u32 trace_labels(struct trace *trace, u32 site, const u64 values[LABELS_MAX],

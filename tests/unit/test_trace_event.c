@@ -205,7 +205,7 @@ static void test_sink_gets_async_spans_and_segments(void **state)
 	assert_int_equal(sunk.spans[0].thread->serial, 2);
 	assert_int_equal(sunk.spans[0].start_ns, 2000);
 	assert_int_equal(sunk.spans[0].end_ns, 2500);
-	assert_int_equal(sunk.spans[1].flags, 0);
+	assert_int_equal(sunk.spans[1].flags, MODEL_ASYNC);
 	assert_int_equal(sunk.spans[1].id, 77);
 	assert_int_equal(sunk.spans[1].thread->serial, 1);
 	assert_int_equal(sunk.spans[1].end_ns, 9000);

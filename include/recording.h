@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* The format of a recording (".spans"): what exporters/recording writes and user/recording_read reads.
+ *
+ *   file   = file header, block, block, …              append-only: nothing is ever written twice
+ *   block  = block header, payload of LENGTH bytes
+ *
+ * All integers of the headers are little-endian. A payload is made of items; each item is a tag byte and then fields:
+ *   varint   unsigned LEB128, 1 to 10 bytes
+ *   zigzag   a signed number n as varint of (n << 1) ^ (n >> 63)
+ *   text     varint length, then that many bytes; UTF-8 by custom, without a NUL
+ *   ref      varint number of a name given by an item of a NAMES block before; 0: none, outside every span, NULL
+ *
+ * A block is whole or it is not there: a reader checks MAGIC, LENGTH and CRC, and where they do not fit looks for the
+ * next MAGIC, says what it left out, and goes on. SEQUENCE shows blocks that are missing altogether. A SPANS block can
+ * be read without the SPANS blocks before it (a flight recorder drops the oldest); names are never dropped.
+ *
+ * INFO comes first. An END block is the last one of a file that was finished; a file without it was cut, or is being
+ * written. STATE blocks hold the same as END in between, so that a cut file can still say what was lost until then.
+ *
+ * Versions: a reader takes every file of its major version; it skips blocks of a kind, and counters of a number, that it
+ * does not know. Anything else that changes makes a new major version. Numbers are only added to.
+ */
+#ifndef SPANTRACE_RECORDING_H
+#define SPANTRACE_RECORDING_H
+
+#include "types.h"
+
+#define RECORDING_MAGIC       "SPANTRC\n"
+#define RECORDING_MAJOR       1
+#define RECORDING_MINOR       0
+#define RECORDING_BLOCK_MAGIC 0x4b425053u /* "SPBK" */
+/* Longer ones are damaged. A writer ends a block at RECORDING_BLOCK_FULL, or when its oldest span is a second old. */
+#define RECORDING_BLOCK_MAX  (1u << 20)
+#define RECORDING_BLOCK_FULL (64u << 10)
+
+struct recording_file_header {
+	u8 magic[8];
+	u16 major;
+	u16 minor;
+	u32 reserved;
+};
+
+struct recording_block_header {
+	u32 magic;
+	u32 crc;      /* CRC-32 (zlib's) of this header with crc = 0, and the payload */
+	u32 length;   /* of the payload */
+	u32 sequence; /* 0, 1, 2, … in a file */
+	u8 kind;      /* enum recording_block */
+	u8 reserved[3];
+	u32 spans;    /* SPANS: spans and segments in it */
+	u32 events;   /* SPANS: events in it */
+	u32 reserved2;
+	u64 first_ns; /* SPANS: the earliest start in it */
+	u64 last_ns;  /* SPANS: the latest end in it; 0 when it is empty */
+};
+
+enum recording_block {
+	RECORDING_INFO = 1,
+	RECORDING_NAMES = 2,
+	RECORDING_SPANS = 3,
+	RECORDING_STATE = 4,
+	RECORDING_END = 5,
+};
+
+/* Tags of items in INFO: each at most once. */
+enum recording_info {
+	RECORDING_VERSION = 1,  /* text: of spantrace */
+	RECORDING_KERNEL = 2,   /* text: uname -r */
+	RECORDING_CLOCK = 3,    /* text */
+	RECORDING_TARGET = 4,   /* text: what was traced, for people */
+	RECORDING_START = 5,    /* varint start_ns, varint start_realtime_ns */
+	RECORDING_METRICS = 6,  /* varint METRIC_* */
+	RECORDING_COUNTER = 7,  /* text: what the times are of, where it is not the clock (measureme's counters) */
+};
+
+/* Tags of items in NAMES. Every item gives its number, from 1; one that was given before is replaced. */
+enum recording_names {
+	RECORDING_TEXT = 1,   /* varint number, text */
+	RECORDING_DEF = 2,    /* varint number, varint enum model_kind, ref texts: provider, name, binary,
+			       * build_id, source_file; varint source_line */
+	RECORDING_PATH = 3,   /* varint number, ref parent path, ref def, ref text: its own name */
+	RECORDING_THREAD = 4, /* varint number, varint pid, varint tid, varint start_ns, ref text: comm */
+	RECORDING_LABELS = 5, /* varint number, varint n, then n times: ref text: key, varint 1 if text else 0 */
+};
+
+/* Tags of items in SPANS: the kind in the low bits, and flags. The item's end is told relative to that of the item
+ * before it in the block, the first one's to the header's first_ns. */
+#define RECORDING_KIND      0x07u
+#define RECORDING_ABANDONED 0x08u
+#define RECORDING_OPEN      0x10u
+#define RECORDING_LEAF      0x20u /* spans: self = busy, and is left out */
+#define RECORDING_COUNTED   0x40u /* spans: counters follow */
+#define RECORDING_VALUE     0x40u /* events: a value follows */
+#define RECORDING_LABELLED  0x80u /* labels follow */
+
+enum recording_span {
+	RECORDING_ON = 0,      /* ref thread: the items from here to the next ON, or the block's end, are its */
+	RECORDING_SPAN = 1,    /* ref path, zigzag end, varint busy, [varint self], [counters], [labels] */
+	RECORDING_SEGMENT = 2, /* … varint id before the counters */
+	RECORDING_ASYNC = 3,   /* ref path, zigzag end, varint wall, varint busy, [varint self], varint id,
+				* [counters], [labels] */
+	RECORDING_EVENT = 4,   /* ref path, zigzag time, [zigzag value], [labels] */
+};
+
+/* counters = varint mask, then a varint for each bit set, lowest first. A metric that is not measured is in no mask,
+ * one that is measured and not in the mask is 0. */
+enum recording_counter {
+	RECORDING_OFF_NS = 0, /* busy without cpu */
+	RECORDING_RUN_DELAY_NS = 1,
+	RECORDING_SELF_OFF_NS = 2, /* self without self_cpu */
+	RECORDING_SELF_RUN_DELAY_NS = 3,
+	RECORDING_VOL_SWITCHES = 4,
+	RECORDING_INVOL_SWITCHES = 5,
+	RECORDING_MINOR_FAULTS = 6,
+	RECORDING_MAJOR_FAULTS = 7,
+	RECORDING_COUNTERS = 8,
+};
+
+/* labels = ref LABELS, then for each of its keys a ref text or a zigzag number. */
+
+/* Tags of items in STATE and END. */
+enum recording_state {
+	RECORDING_ENDED = 1,      /* varint end_ns: of the trace, or of what it is so far */
+	RECORDING_THREAD_END = 2, /* ref thread, varint end_ns (0: it runs), varint inside_ns, ref text: comm */
+	RECORDING_LOSS = 3,       /* text name, varint count */
+	RECORDING_REFUSED = 4,    /* text marker, text why */
+};
+
+_Static_assert(sizeof(struct recording_file_header) == 16, "recording layout");
+_Static_assert(sizeof(struct recording_block_header) == 48, "recording layout");
+
+#endif

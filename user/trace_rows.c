@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* From single spans and events to the totals of their rows, and on to the sinks. See trace.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace.h"
+#include "trace_impl.h"
+
+static u64 minus(u64 a, u64 b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void trace_fail(struct trace *trace, int err)
+{
+	if (err && !trace->error)
+		trace->error = err;
+}
+
+/* The labels of SPAN that --by asks for, in its order; of two with one key the first. Returns how
+ * many it has. */
+static u32 trace_chosen(const struct trace *trace, const struct model_span *span,
+			struct model_label chosen[MODEL_MAX_LABELS])
+{
+	u32 i, n = 0;
+	size_t key;
+
+	for (key = 0; key < trace->nby; key++)
+		for (i = 0; i < span->nlabels; i++)
+			if (strcmp(span->labels[i].key, trace->by[key]) == 0) {
+				chosen[n++] = span->labels[i];
+				break;
+			}
+	return n;
+}
+
+static bool trace_same_labels(const struct model_row *row, const struct model_label *labels, u32 n)
+{
+	u32 i;
+
+	if (row->nlabels != n)
+		return false;
+	for (i = 0; i < n; i++) {
+		const struct model_label *a = &row->labels[i], *b = &labels[i];
+
+		if (strcmp(a->key, b->key) != 0 || !a->text != !b->text)
+			return false;
+		if (a->text ? strcmp(a->text, b->text) != 0 : a->number != b->number)
+			return false;
+	}
+	return true;
+}
+
+/* A key for the row's labels too. Two sets of labels may get one key: then the next one is tried. */
+static u64 trace_label_key(u64 key, const struct model_label *labels, u32 n)
+{
+	const char *c;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		u64 value = (u64)labels[i].number;
+
+		for (c = labels[i].text; c && *c; c++)
+			value = value * 31 + (unsigned char)*c;
+		key = (key ^ value) * 0x9e3779b97f4a7c15ULL + i + 1;
+	}
+	return key;
+}
+
+/* The row of a span's thread, path and chosen labels, made if it is new. */
+static struct trace_row *trace_row(struct trace *trace, const struct model_span *span)
+{
+	struct model_label chosen[MODEL_MAX_LABELS];
+	u32 n = trace->nby && span->nlabels ? trace_chosen(trace, span, chosen) : 0;
+	u64 key = trace_row_key(span->thread->serial, span->path->id);
+	struct trace_row *row;
+	void **found;
+
+	key = trace_label_key(key, chosen, n);
+	while ((found = intmap_find(&trace->rows, key))) {
+		row = *found;
+		if (row->model.path == span->path && row->model.thread == span->thread &&
+		    trace_same_labels(&row->model, chosen, n))
+			return row;
+		key++;
+	}
+	row = calloc(1, sizeof(*row));
+	if (!row)
+		return NULL;
+	row->model.thread = span->thread;
+	row->model.path = span->path;
+	row->model.min_ns = UINT64_MAX;
+	row->model.nlabels = n;
+	memcpy(row->model.labels, chosen, n * sizeof(chosen[0]));
+	if (intmap_set(&trace->rows, key, row)) {
+		free(row);
+		return NULL;
+	}
+	return row;
+}
+
+/* Work counts where it ran: that of a thread span and of a segment on its thread. An async span has its idle time
+ * where it was made. */
+static void trace_add_work(struct trace_row *row, const struct model_span *span)
+{
+	if (span->flags & MODEL_ASYNC) {
+		row->model.work.idle_ns +=
+			minus(minus(span->end_ns, span->start_ns), span->busy_ns);
+		return;
+	}
+	row->model.work.busy_ns += span->self_ns;
+	row->model.work.cpu_ns += span->self_cpu_ns;
+	row->model.work.run_delay_ns += span->self_run_delay_ns;
+}
+
+/* Adds one whole span to the totals of its row. */
+static int trace_add_span(struct trace_row *row, const struct model_span *span)
+{
+	struct model_row *m = &row->model;
+	u64 wall = minus(span->end_ns, span->start_ns);
+
+	m->wall_ns += wall;
+	m->busy_ns += span->busy_ns;
+	m->self_ns += span->self_ns;
+	m->self_cpu_ns += span->self_cpu_ns;
+	m->total.cpu_ns += span->total.cpu_ns;
+	m->total.run_delay_ns += span->total.run_delay_ns;
+	m->total.vol_switches += span->total.vol_switches;
+	m->total.invol_switches += span->total.invol_switches;
+	m->total.minor_faults += span->total.minor_faults;
+	m->total.major_faults += span->total.major_faults;
+	if (span->flags & MODEL_OPEN) {
+		m->open++;
+		return 0;
+	}
+	m->count++;
+	m->abandoned += !!(span->flags & MODEL_ABANDONED);
+	row->finished_wall_ns += wall;
+	if (wall < m->min_ns)
+		m->min_ns = wall;
+	if (wall > m->max_ns)
+		m->max_ns = wall;
+	if (!row->durations && histogram_new(&row->durations))
+		return -ENOMEM;
+	return histogram_add(row->durations, wall);
+}
+
+void trace_take_span(struct trace *trace, const struct model_span *span)
+{
+	struct trace_row *row = trace_row(trace, span);
+	size_t i;
+
+	if (!row) {
+		trace->no_memory++;
+		return;
+	}
+	trace_add_work(row, span);
+	if (!(span->flags & MODEL_SEGMENT)) {
+		trace->spans++;
+		if (trace_add_span(row, span))
+			trace->no_memory++;
+	}
+	for (i = 0; trace->want_spans && i < trace->nsinks; i++)
+		if (trace->sinks[i].span)
+			trace_fail(trace, trace->sinks[i].span(trace->sinks[i].context, span));
+}
+
+static struct model_event_row *trace_event_row(struct trace *trace, const struct model_event *event)
+{
+	u64 key = trace_row_key(event->thread->serial, event->path->def->id);
+	void **found = intmap_find(&trace->events, key);
+	struct model_event_row *row;
+
+	if (found)
+		return *found;
+	row = calloc(1, sizeof(*row));
+	if (!row || intmap_set(&trace->events, key, row)) {
+		free(row);
+		return NULL;
+	}
+	row->thread = event->thread;
+	row->def = event->path->def;
+	return row;
+}
+
+void trace_take_event(struct trace *trace, const struct model_event *event)
+{
+	struct model_event_row *row = trace_event_row(trace, event);
+	size_t i;
+
+	if (!row) {
+		trace->no_memory++;
+		return;
+	}
+	row->count++;
+	row->has_sum |= event->has_value;
+	/* Sums may wrap, as the program's own would. */
+	row->sum = (s64)((u64)row->sum + (event->has_value ? (u64)event->value : 0));
+	trace->nevents++;
+	for (i = 0; trace->want_events && i < trace->nsinks; i++)
+		if (trace->sinks[i].event)
+			trace_fail(trace, trace->sinks[i].event(trace->sinks[i].context, event));
+}
