@@ -14,8 +14,9 @@ static struct {
 	int begin_err, span_err, finish_err;
 } spy;
 
-static int spy_begin(struct exporter *e)
+static int spy_begin(struct exporter *e, const struct profile *run)
 {
+	(void)run;
 	spy.begins++;
 	if (spy.begin_err)
 		return spy.begin_err;
