@@ -210,7 +210,7 @@ static void test_sink_gets_async_spans_and_segments(void **state)
 	assert_int_equal(sunk.spans[1].thread->serial, 1);
 	assert_int_equal(sunk.spans[1].end_ns, 9000);
 	assert_int_equal(sunk.spans[1].busy_ns, 500);
-	assert_int_equal(sunk.spans[2].flags, MODEL_OPEN);
+	assert_int_equal(sunk.spans[2].flags, MODEL_OPEN | MODEL_ASYNC);
 	assert_int_equal(sunk.spans[2].id, 78);
 	assert_int_equal(sunk.spans[2].end_ns, 20000);
 }
