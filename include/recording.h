@@ -47,8 +47,8 @@ struct recording_block_header {
 	u32 sequence; /* 0, 1, 2, … in a file */
 	u8 kind;      /* enum recording_block */
 	u8 reserved[3];
-	u32 spans;    /* SPANS: spans and segments in it */
-	u32 events;   /* SPANS: events in it */
+	u32 spans;  /* SPANS: spans and segments in it */
+	u32 events; /* SPANS: events in it */
 	u32 reserved2;
 	u64 first_ns; /* SPANS: the earliest start in it */
 	u64 last_ns;  /* SPANS: the latest end in it; 0 when it is empty */
@@ -64,23 +64,27 @@ enum recording_block {
 
 /* Tags of items in INFO: each at most once. */
 enum recording_info {
-	RECORDING_VERSION = 1,  /* text: of spantrace */
-	RECORDING_KERNEL = 2,   /* text: uname -r */
-	RECORDING_CLOCK = 3,    /* text */
-	RECORDING_TARGET = 4,   /* text: what was traced, for people */
-	RECORDING_START = 5,    /* varint start_ns, varint start_realtime_ns */
-	RECORDING_METRICS = 6,  /* varint METRIC_* */
-	RECORDING_COUNTER = 7,  /* text: what the times are of, where it is not the clock (measureme's counters) */
+	RECORDING_VERSION = 1, /* text: of spantrace */
+	RECORDING_KERNEL = 2,  /* text: uname -r */
+	RECORDING_CLOCK = 3,   /* text */
+	RECORDING_TARGET = 4,  /* text: what was traced, for people */
+	RECORDING_START = 5,   /* varint start_ns, varint start_realtime_ns */
+	RECORDING_METRICS = 6, /* varint METRIC_* */
+	RECORDING_COUNTER =
+		7, /* text: what the times are of, where it is not the clock (measureme's counters) */
 };
 
 /* Tags of items in NAMES. Every item gives its number, from 1; one that was given before is replaced. */
 enum recording_names {
-	RECORDING_TEXT = 1,   /* varint number, text */
-	RECORDING_DEF = 2,    /* varint number, varint enum model_kind, ref texts: provider, name, binary,
+	RECORDING_TEXT = 1, /* varint number, text */
+	RECORDING_DEF =
+		2, /* varint number, varint enum model_kind, ref texts: provider, name, binary,
 			       * build_id, source_file; varint source_line */
-	RECORDING_PATH = 3,   /* varint number, ref parent path, ref def, ref text: its own name */
-	RECORDING_THREAD = 4, /* varint number, varint pid, varint tid, varint start_ns, ref text: comm */
-	RECORDING_LABELS = 5, /* varint number, varint n, then n times: ref text: key, varint 1 if text else 0 */
+	RECORDING_PATH = 3, /* varint number, ref parent path, ref def, ref text: its own name */
+	RECORDING_THREAD =
+		4, /* varint number, varint pid, varint tid, varint start_ns, ref text: comm */
+	RECORDING_LABELS =
+		5, /* varint number, varint n, then n times: ref text: key, varint 1 if text else 0 */
 };
 
 /* Tags of items in SPANS: the kind in the low bits, and flags. The item's end is told relative to that of the item
@@ -94,12 +98,15 @@ enum recording_names {
 #define RECORDING_LABELLED  0x80u /* labels follow */
 
 enum recording_span {
-	RECORDING_ON = 0,      /* ref thread: the items from here to the next ON, or the block's end, are its */
-	RECORDING_SPAN = 1,    /* ref path, zigzag end, varint busy, [varint self], [counters], [labels] */
+	RECORDING_ON =
+		0, /* ref thread: the items from here to the next ON, or the block's end, are its */
+	RECORDING_SPAN =
+		1, /* ref path, zigzag end, varint busy, [varint self], [counters], [labels] */
 	RECORDING_SEGMENT = 2, /* … varint id before the counters */
-	RECORDING_ASYNC = 3,   /* ref path, zigzag end, varint wall, varint busy, [varint self], varint id,
+	RECORDING_ASYNC =
+		3, /* ref path, zigzag end, varint wall, varint busy, [varint self], varint id,
 				* [counters], [labels] */
-	RECORDING_EVENT = 4,   /* ref path, zigzag time, [zigzag value], [labels] */
+	RECORDING_EVENT = 4, /* ref path, zigzag time, [zigzag value], [labels] */
 };
 
 /* counters = varint mask, then a varint for each bit set, lowest first. A metric that is not measured is in no mask,
@@ -120,10 +127,11 @@ enum recording_counter {
 
 /* Tags of items in STATE and END. */
 enum recording_state {
-	RECORDING_ENDED = 1,      /* varint end_ns: of the trace, or of what it is so far */
-	RECORDING_THREAD_END = 2, /* ref thread, varint end_ns (0: it runs), varint inside_ns, ref text: comm */
-	RECORDING_LOSS = 3,       /* text name, varint count */
-	RECORDING_REFUSED = 4,    /* text marker, text why */
+	RECORDING_ENDED = 1, /* varint end_ns: of the trace, or of what it is so far */
+	RECORDING_THREAD_END =
+		2, /* ref thread, varint end_ns (0: it runs), varint inside_ns, ref text: comm */
+	RECORDING_LOSS = 3,    /* text name, varint count */
+	RECORDING_REFUSED = 4, /* text marker, text why */
 };
 
 _Static_assert(sizeof(struct recording_file_header) == 16, "recording layout");
