@@ -21,6 +21,7 @@ enum {
 	OPT_JSON,
 	OPT_RING_SIZE,
 	OPT_ROWS,
+	OPT_STATS,
 	OPT_STREAM,
 	OPT_VERSION,
 };
@@ -42,6 +43,7 @@ static const struct cli_option options_table[] = {
 	{OPT_RING_SIZE, "ring-size", "SIZE", "of each CPU's ring buffer (default 8M)", FOR_TRACE},
 	{OPT_ROWS, "rows", "N", "threads times paths to add up in the kernel (default 32768)",
 	 FOR_TRACE},
+	{OPT_STATS, "stats", NULL, "print at the end what the trace itself has cost", FOR_TRACE},
 	{OPT_STREAM, "stream", NULL,
 	 "every span to the loader, also where the kernel could add them up", FOR_TRACE},
 	{OPT_JSON, "json", NULL, "JSON to stdout", FOR_TRACE | FOR_LIST},
@@ -84,6 +86,9 @@ static int take_option(void *context, int letter, const char *arg)
 		return cli_value_ring_size(o, arg);
 	case OPT_ROWS:
 		return cli_value_rows(o, arg);
+	case OPT_STATS:
+		o->stats = true;
+		return 0;
 	case OPT_STREAM:
 		o->stream = true;
 		return 0;

@@ -74,6 +74,7 @@ struct options {
 	size_t nby;
 	bool follow; /* the children too */
 	u32 rows;    /* room in the kernel for totals */
+	bool stats;  /* what the trace itself costs */
 	bool stream; /* records of single spans, also where totals would do */
 	bool json;
 	bool quiet;

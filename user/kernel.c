@@ -87,7 +87,8 @@ static int kernel_make_rings(struct kernel *kernel)
 	u32 i;
 
 	kernel->ring_fds = calloc(kernel->nrings, sizeof(*kernel->ring_fds));
-	if (!kernel->ring_fds)
+	kernel->ring_marks = calloc(kernel->nrings, sizeof(*kernel->ring_marks));
+	if (!kernel->ring_fds || !kernel->ring_marks)
 		return -ENOMEM;
 	for (i = 0; i < kernel->nrings; i++)
 		kernel->ring_fds[i] = -1;
@@ -98,6 +99,12 @@ static int kernel_make_rings(struct kernel *kernel)
 		if (fd < 0)
 			return -errno;
 		kernel->ring_fds[i] = fd;
+		kernel->ring_marks[i] =
+			mmap(NULL, 2 * (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+		if (kernel->ring_marks[i] == MAP_FAILED) {
+			kernel->ring_marks[i] = NULL;
+			return -errno;
+		}
 		if (!kernel->rings) {
 			kernel->rings = ring_buffer__new(fd, kernel_on_record, kernel, NULL);
 			if (!kernel->rings)
@@ -196,7 +203,11 @@ void kernel_free(struct kernel **out)
 	ring_buffer__free(kernel->rings);
 	for (i = 0; kernel->ring_fds && i < kernel->nrings; i++)
 		cleanup_close(&kernel->ring_fds[i]);
+	for (i = 0; kernel->ring_marks && i < kernel->nrings; i++)
+		if (kernel->ring_marks[i])
+			munmap(kernel->ring_marks[i], 2 * (size_t)sysconf(_SC_PAGESIZE));
 	free(kernel->ring_fds);
+	free(kernel->ring_marks);
 	kernel_rows_unmap(kernel);
 	if (kernel->paths)
 		munmap((void *)kernel->paths, kernel->paths_bytes);
@@ -425,4 +436,37 @@ u64 kernel_missed(const struct kernel *kernel)
 			missed += info.recursion_misses;
 	}
 	return missed;
+}
+
+int kernel_runs(const struct kernel *kernel, enum kernel_program program, struct kernel_runs *out)
+{
+	int fd = bpf_program__fd(kernel_program((struct kernel *)kernel, program));
+	struct bpf_prog_info info = {};
+	u32 len = sizeof(info);
+
+	if (fd < 0)
+		return -ENOENT;
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		return -errno;
+	*out = (struct kernel_runs){.runs = info.run_cnt, .ns = info.run_time_ns};
+	memcpy(out->name, info.name, sizeof(out->name) - 1);
+	return 0;
+}
+
+u64 kernel_ring_fill(const struct kernel *kernel)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	u64 most = 0;
+	u32 i;
+
+	for (i = 0; i < kernel->nrings; i++) {
+		const u64 *read = kernel->ring_marks[i];
+		const u64 *written = (const void *)((const char *)read + page);
+		u64 waiting = __atomic_load_n(written, __ATOMIC_RELAXED) -
+			      __atomic_load_n(read, __ATOMIC_RELAXED);
+
+		if (waiting > most)
+			most = waiting;
+	}
+	return most;
 }

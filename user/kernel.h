@@ -90,6 +90,16 @@ void kernel_end_rows(struct kernel *kernel, u32 first, kernel_row_fn fn, void *c
 /* Whether any traced process is left. */
 bool kernel_has_processes(const struct kernel *kernel);
 
+/* How often a program has run and for how long, counted while somebody holds BPF_ENABLE_STATS. */
+struct kernel_runs {
+	char name[16];
+	u64 runs;
+	u64 ns;
+};
+int kernel_runs(const struct kernel *kernel, enum kernel_program program, struct kernel_runs *out);
+/* Bytes that wait in the fullest ring. */
+u64 kernel_ring_fill(const struct kernel *kernel);
+
 /* Sums over CPUs, by enum wire_loss. */
 int kernel_losses(const struct kernel *kernel, u64 losses[LOSS_KINDS]);
 /* Hits that a program missed because it was running already on that CPU. */

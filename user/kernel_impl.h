@@ -12,7 +12,8 @@ struct kernel {
 	struct spantrace_bpf *skel;
 	struct ring_buffer *control;
 	struct ring_buffer *rings;
-	int *ring_fds; /* one a CPU */
+	int *ring_fds;     /* one a CPU */
+	void **ring_marks; /* of each: a page with the reader's position, one with the writers' */
 	u32 nrings;
 	size_t ring_bytes;
 	const struct wire_path *paths;

@@ -95,7 +95,11 @@ static void session_ordered(void *context, const void *record, size_t size)
 int session_drain(struct session *s)
 {
 	u64 began = session_clock(CLOCK_MONOTONIC);
-	int err = kernel_drain(s->kernel, session_record, s);
+	int err;
+
+	if (s->options->stats)
+		stats_drain(&s->stats, s->kernel);
+	err = kernel_drain(s->kernel, session_record, s);
 
 	/* After the end nothing more comes. */
 	if (s->reorder)
@@ -187,6 +191,7 @@ static void session_loop(struct session *s)
 static void session_free(struct session *s)
 {
 	command_release(&s->child);
+	stats_end(&s->stats);
 	attach_free(&s->probes);
 	kernel_free(&s->kernel);
 	outputs_free(&s->outputs);
@@ -202,7 +207,8 @@ static void session_free(struct session *s)
 
 int session_run(const struct options *options)
 {
-	CLEANUP(session_free) struct session s = {.options = options, .signals = -1};
+	CLEANUP(session_free)
+	struct session s = {.options = options, .signals = -1, .stats = {.fd = -1}};
 	struct pair_options pairing = {
 		.specs = options->spans,
 		.nspecs = options->nspans,
@@ -227,6 +233,8 @@ int session_run(const struct options *options)
 		 counts.attached, counts.marked_files, counts.spans, counts.events);
 	session_loop(&s);
 	session_close(&s);
+	if (options->stats)
+		stats_print(&s.stats, s.kernel, options->ring_bytes, s.end_ns, stderr);
 	plan_count(s.plan, &counts);
 	if (counts.attached) {
 		err = session_write(&s);

@@ -321,6 +321,8 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 	trace_begin(s->trace, s->begin_ns, s->begin_realtime_ns);
 	session_describe(s, &run);
 	outputs_begin(s->outputs, &run);
+	if (s->options->stats)
+		stats_begin(&s->stats, s->begin_ns);
 	kernel_open(s->kernel, plan_sites_end(s->plan));
 	return s->options->mode == MODE_CMD ? session_run_command(s) : 0;
 }

@@ -15,6 +15,7 @@
 #include "plan.h"
 #include "reorder.h"
 #include "session.h"
+#include "stats.h"
 #include "trace.h"
 
 /* A process that has become another program, whose loader goes on mapping libraries for a while. */
@@ -38,6 +39,7 @@ struct session {
 	struct command_child child;
 	int failed_status; /* exit status should the run fail before it traces */
 	int signals;
+	struct stats stats; /* --stats */
 	u64 begin_ns, begin_realtime_ns, end_ns;
 	bool ended;  /* the last target has gone */
 	bool ending; /* a target has gone: look whether it was the last */

@@ -91,6 +91,15 @@ class Outputs(LiveTest):
             self.assertEqual(open(out.name).read(), "precious")
 
 
+class Stats(LiveTest):
+    def test_hits_are_those_that_the_program_made(self):
+        t = trace(NESTED, "--spans", "10", options=["--stats"])
+        spans = sum(row["count"] for row in t.json["paths"])
+        self.assertRegex(t.stderr, rf"span_enter +{spans} hits")
+        self.assertRegex(t.stderr, rf"span_exit +{spans} hits")
+        self.assertRegex(t.stderr, r"rings +[0-9.]+ \w+ waited at most")
+
+
 class Markers(LiveTest):
     def test_exclude(self):
         t = trace(NESTED, "--spans", "10", options=["-x", "demo:parse", "-x", "row"])
