@@ -23,6 +23,7 @@ struct mmp_reader {
 	struct mmp_nest *nest;
 	u64 base_ns; /* the file's 0 on the trace's clock */
 	bool own;    /* spantrace wrote it */
+	bool told;   /* the metadata is there and whole */
 };
 
 static bool mmp_is(const u8 *first, size_t n)
@@ -60,6 +61,7 @@ static int read_meta(struct replay *replay, struct mmp_reader *reader)
 		return 0;
 	}
 	err = mmp_meta_read(text.data, text.len, replay->info.losses, &reader->meta);
+	reader->told = !err;
 	if (err == -EINVAL)
 		log_warn(
 			"%s: its metadata is damaged: its start, process or command line may be missing",
@@ -277,8 +279,8 @@ static void count_losses(struct replay *replay, const struct mmp_reader *reader)
 	replay->info.end_ns = reader->base_ns + counts.latest_ns;
 	if (reader->own && reader->meta.end_ns > replay->info.end_ns)
 		replay->info.end_ns = reader->meta.end_ns;
-	replay->info.finished = !reader->file->damaged && reader->file->pages[MMP_STRINGS].length &&
-				(!reader->own || reader->meta.finished);
+	replay->info.finished =
+		!reader->file->damaged && reader->told && (!reader->own || reader->meta.finished);
 }
 
 static void say_what_is_missing(const struct replay *replay, const struct mmp_reader *reader)
