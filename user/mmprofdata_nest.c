@@ -185,7 +185,7 @@ static int thread_of(struct mmp_nest *nest, u32 id, struct mmp_thread **out)
 	if (err)
 		return err;
 	thread = &nest->threads[nest->nthreads++];
-	*thread = (struct mmp_thread){.id = id, .serial = (u32)nest->nthreads, .tid = id};
+	*thread = (struct mmp_thread){.id = id, .tid = id};
 	thread->stack = calloc(1, sizeof(*thread->stack));
 	if (!thread->stack)
 		return -ENOMEM;
@@ -458,6 +458,7 @@ static int walk_finish(struct mmp_nest *nest)
 
 		if (err)
 			return err;
+		thread->serial = (u32)(nest->nthreads - i); /* in the order of the file */
 		if (stack->n && !thread->told)
 			thread->inside_ns = stack->frames[0].covered;
 	}

@@ -12,6 +12,7 @@
 
 #include "../../user/util/log.h"
 #include "eventfile.h"
+#include "eventread.h"
 
 #define GOLDEN "tests/golden/measureme/"
 
@@ -129,13 +130,14 @@ static void test_same_as_stack_collapse(void **state)
 	assert_int_equal(replay_profile(replay, &p), 0);
 	for (size_t i = 0; i < p.nrows; i++) {
 		const struct model_path *path = p.rows[i].path;
-		char stack[128] = "", longer[128];
+		char stack[256] = "", longer[512];
 		size_t j;
 
 		for (; path && path->def; path = path->parent) {
 			snprintf(longer, sizeof(longer), "%s%s%s", path->def->name,
 				 *stack ? ";" : "", stack);
 			memcpy(stack, longer, sizeof(stack));
+			stack[sizeof(stack) - 1] = '\0';
 		}
 		for (j = 0; j < 6 && strcmp(stacks[j], stack) != 0; j++)
 			;
