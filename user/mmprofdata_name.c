@@ -10,7 +10,7 @@
 #include "util/cleanup.h"
 
 /* Names used last. An id with arguments of its own is used once; those without come again at once. */
-#define NAMES_KEPT 4096u
+#define NAMES_KEPT 1024u
 
 struct mmp_names {
 	struct mmp_file *file;
@@ -55,24 +55,17 @@ int mmp_names_new(struct mmp_file *file, struct trace *trace, bool own, struct m
 	return err;
 }
 
-static void forget(struct mmp_names *names)
-{
-	size_t i;
-
-	for (i = 0; i < NAMES_KEPT; i++) {
-		free(names->kept[i]);
-		names->kept[i] = NULL;
-	}
-}
-
 void mmp_names_free(struct mmp_names **out)
 {
 	struct mmp_names *names = *out;
+	size_t i;
 
 	if (!names)
 		return;
 	*out = NULL;
-	forget(names);
+	for (i = 0; i < NAMES_KEPT; i++)
+		if (names->kept[i])
+			free(names->kept[i]);
 	text_buf_free(&names->kind);
 	text_buf_free(&names->id);
 	free(names);
@@ -80,8 +73,12 @@ void mmp_names_free(struct mmp_names **out)
 
 void mmp_names_want_labels(struct mmp_names *names)
 {
-	forget(names);
+	size_t i;
+
 	names->labels = true;
+	for (i = 0; i < NAMES_KEPT; i++)
+		if (names->kept[i])
+			names->kept[i]->whole = false;
 }
 
 u64 mmp_names_texts_lost(const struct mmp_names *names)
@@ -367,11 +364,11 @@ int mmp_names_of(struct mmp_names *names, const struct mmp_event *event,
 		 const struct mmp_name **out)
 {
 	u64 hash = (event->kind * 31 + event->id) * 2 + mmp_is_interval(event);
-	struct mmp_name **slot = &names->kept[(hash * 0x9e3779b97f4a7c15ULL) >> 52];
+	struct mmp_name **slot = &names->kept[(hash * 0x9e3779b97f4a7c15ULL) >> 54];
 	struct mmp_name *name = *slot;
 	int err;
 
-	if (name && name->kind == event->kind && name->id == event->id &&
+	if (name && name->whole && name->kind == event->kind && name->id == event->id &&
 	    name->interval == mmp_is_interval(event)) {
 		*out = name;
 		return 0;
@@ -383,8 +380,6 @@ int mmp_names_of(struct mmp_names *names, const struct mmp_event *event,
 		*slot = name;
 	}
 	*name = (struct mmp_name){
-		.kind = MMP_INVALID, /* until it is whole */
-		.id = MMP_INVALID,
 		.interval = mmp_is_interval(event),
 	};
 	text_cut(&names->kind, 0);
@@ -398,8 +393,9 @@ int mmp_names_of(struct mmp_names *names, const struct mmp_event *event,
 		return err;
 	name->kind = event->kind;
 	name->id = event->id;
+	name->whole = true;
 	*out = name;
 	return 0;
 }
 
-_Static_assert(NAMES_KEPT == 1u << (64 - 52), "the hash's upper bits are the slot");
+_Static_assert(NAMES_KEPT == 1u << (64 - 54), "the hash's upper bits are the slot");

@@ -21,6 +21,7 @@ enum mmp_type {
 #define MMP_HAS_TIMES  0x10u /* THREAD: start, end and inside */
 
 struct mmp_name {
+	bool whole;   /* else only a place for one */
 	u64 kind, id; /* that it was made from */
 	bool interval;
 	enum mmp_type type;

@@ -50,7 +50,8 @@ void blockcache_free(struct blockcache **out)
 		return;
 	*out = NULL;
 	for (i = 0; i < BLOCK_SLOTS; i++)
-		free(cache->slots[i].data);
+		if (cache->slots[i].data)
+			free(cache->slots[i].data);
 	cleanup_close(&cache->fd);
 	free(cache);
 }
