@@ -231,7 +231,7 @@ int main(int argc, char **argv)
 	g.run.start_ns = g.run.end_ns = START;
 	g.run.start_realtime_ns = 1700000000000000000ull;
 	g.run.metrics = METRIC_WALL | METRIC_CPU;
-	g.exporter = (struct exporter){.ops = exporter_by_name("recording"),
+	g.exporter = (struct exporter){.ops = exporter_by_path(argv[6]),
 				       .options = EXPORT_OPTIONS_DEFAULT,
 				       .out = fopen(argv[6], "we")};
 	g.paths = calloc(g.npaths + 1, sizeof(*g.paths));
