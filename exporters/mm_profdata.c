@@ -348,17 +348,22 @@ static int mm_profdata_tick(struct exporter *e, const struct profile *so_far)
 	return fflush(e->out) ? -errno : 0;
 }
 
+/* Its times are of what the file's times are of. */
 static int end_thread(struct mm_profdata *m, const struct model_thread_row *row)
 {
 	void **found = intmap_find(&m->threads, row->thread->serial);
 	const struct thread *thread = found ? *found : add_thread(m, row->thread);
-	u64 time = row->end_ns > m->base_ns ? row->end_ns - m->base_ns : 0;
+	struct model_thread model = *row->thread;
+	u64 time = row->end_ns > m->base_ns ? row->end_ns - m->base_ns : 0, inside = row->inside_ns;
 
 	if (!thread)
 		return -ENOMEM;
-	if (m->counter != EXPORT_COUNTER_WALL_TIME)
-		time = thread->line.counter;
-	return name_thread(m, thread, row->thread, true, row->inside_ns, time);
+	if (m->counter != EXPORT_COUNTER_WALL_TIME) {
+		time = inside = thread->line.counter;
+		model.start_ns = m->base_ns;
+		model.end_ns = m->base_ns + time;
+	}
+	return name_thread(m, thread, &model, true, inside, time);
 }
 
 static int mm_profdata_finish(struct exporter *e, const struct profile *profile)

@@ -138,9 +138,10 @@ static int pages_add(struct mmp_pages *pages, u64 offset, u64 size)
 		last->length += size;
 	} else {
 		err = GROW(pages->runs, pages->nruns);
-		if (!err)
-			pages->runs[pages->nruns++] = (struct mmp_run){
-				.offset = offset, .position = pages->length, .length = size};
+		if (err || !pages->runs)
+			return err;
+		pages->runs[pages->nruns++] = (struct mmp_run){
+			.offset = offset, .position = pages->length, .length = size};
 	}
 	if (!err)
 		pages->length += size;

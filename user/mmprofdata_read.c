@@ -159,8 +159,12 @@ static int set_thread(struct replay *replay, const struct mmp_reader *reader,
 
 	memcpy(model.comm, thread->comm, sizeof(model.comm));
 	if (thread->told) {
-		model.start_ns = thread->start_ns;
+		/* An end of 0: it runs. */
+		if (thread->start_ns > model.start_ns)
+			model.start_ns = thread->start_ns;
 		model.end_ns = thread->end_ns;
+		if (model.end_ns && model.end_ns < model.start_ns)
+			model.end_ns = model.start_ns;
 	} else if (thread->spans) {
 		model.start_ns += thread->start_ns;
 		model.end_ns += thread->end_ns;

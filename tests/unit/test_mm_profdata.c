@@ -330,7 +330,10 @@ static void test_counter(void **state)
 					    "10 app:a;lib:b of its own 4-4 self 0\n"
 					    "10 app:a 0-7 self 3\n"
 					    "10 app:a 7-12 self 5\n"
-					    "10 @app:job 12-18 self 6 segment 0 busy 6\n" THREADS);
+					    "10 @app:job 12-18 self 6 segment 0 busy 6\n"
+					    "thread 10/10 'one' 0-18 inside 18\n"
+					    "thread 10/11 'two' 0-0 inside 0\n"
+					    "thread 20/20 'far' 0-0 inside 0\n");
 	eventfile_read_end(&read);
 }
 
