@@ -90,6 +90,10 @@ static void test_set(void **state)
 	assert_int_equal(o.width, 80);
 	assert_int_equal(set("summary", &o, "color=1"), 0);
 	assert_true(o.color);
+	assert_int_equal(set("mm_profdata", &o, "counter=cpu-time"), 0);
+	assert_int_equal(o.counter, EXPORT_COUNTER_CPU_TIME);
+	assert_int_equal(set("mm_profdata", &o, "counter=run-delay"), 0);
+	assert_int_equal(o.counter, EXPORT_COUNTER_RUN_DELAY);
 }
 
 static void test_only_len_bytes(void **state)
@@ -121,6 +125,8 @@ static void test_refused(void **state)
 	assert_int_equal(set("folded", &o, "empty_samples=01"), -EINVAL);
 	assert_int_equal(set("folded", &o, "value=bus"), -EINVAL);
 	assert_int_equal(set("folded", &o, "value=busyy"), -EINVAL);
+	assert_int_equal(set("mm_profdata", &o, "counter=cpu_time"), -EINVAL);
+	assert_int_equal(set("folded", &o, "counter=cpu-time"), -ENOENT);
 	assert_int_equal(set("summary", &o, "width=x"), -EINVAL);
 	assert_int_equal(set("summary", &o, "width=-1"), -EINVAL);
 	assert_int_equal(set("summary", &o, "width="), -EINVAL);
