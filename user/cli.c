@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The options: one table for getopt and for help, and which of them go together. What their values
- * may say stands in cli_values.c. */
+/* The options of a trace and of `list`, and which of them go together. What their values may say
+ * stands in cli_values.c. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli_impl.h"
+#include "cli_table.h"
 #include "util/cleanup.h"
 #include "util/log.h"
 
@@ -23,38 +23,34 @@ enum {
 	OPT_VERSION,
 };
 
-static const struct {
-	int letter;
-	unsigned forms;
-	const char *name;
-	const char *arg; /* NULL: takes none */
-	const char *help;
-} options_table[] = {
-	{'p', FOR_TRACE | FOR_LIST, "pid", "PID[,PID…]", "these processes; repeatable"},
-	{'a', FOR_TRACE | FOR_LIST, "all", NULL, "every process on the machine"},
-	{'d', FOR_TRACE, "duration", "TIME", "stop after that long: 10s, 500ms, 2m"},
-	{'o', FOR_TRACE, "output", "[FORMAT[,OPTION…]:]PATH",
-	 "write there; repeatable; `-` is stdout (default: summary:-)"},
-	{'m', FOR_TRACE, "metrics", "LIST", "what to measure: wall,cpu (default: both)"},
-	{'P', FOR_TRACE | FOR_LIST, "provider", "GLOB", "only these providers; repeatable"},
-	{'s', FOR_TRACE | FOR_LIST, "span", "NAME=START..END[,END…][@ARG]",
-	 "a pair of markers provider:name; @ARG, from 0, is the id"},
-	{'x', FOR_TRACE | FOR_LIST, "exclude", "GLOB",
-	 "leave out these spans and events; repeatable"},
-	{OPT_BY, FOR_TRACE, "by", "KEY", "split rows by this label; repeatable"},
-	{OPT_NO_FOLLOW, FOR_TRACE, "no-follow", NULL, "not the children of the processes"},
-	{OPT_RING_SIZE, FOR_TRACE, "ring-size", "SIZE", "of each CPU's ring buffer (default 8M)"},
-	{OPT_JSON, FOR_TRACE | FOR_LIST, "json", NULL, "JSON to stdout"},
-	{'q', FOR_TRACE | FOR_LIST, "quiet", NULL, "errors only"},
-	{'v', FOR_TRACE | FOR_LIST, "verbose", NULL, "more; twice: everything"},
-	{OPT_VERSION, FOR_TRACE, "version", NULL, "print the version"},
-	{'h', FOR_TRACE | FOR_LIST, "help", NULL, "print this"},
+static const struct cli_option options_table[] = {
+	{'p', "pid", "PID[,PID…]", "these processes; repeatable", FOR_TRACE | FOR_LIST},
+	{'a', "all", NULL, "every process on the machine", FOR_TRACE | FOR_LIST},
+	{'d', "duration", "TIME", "stop after that long: 10s, 500ms, 2m", FOR_TRACE},
+	{'o', "output", "[FORMAT[,OPTION…]:]PATH",
+	 "write there; repeatable; `-` is stdout (default: summary:-)", FOR_TRACE},
+	{'m', "metrics", "LIST", "what to measure: wall,cpu (default: both)", FOR_TRACE},
+	{'P', "provider", "GLOB", "only these providers; repeatable", FOR_TRACE | FOR_LIST},
+	{'s', "span", "NAME=START..END[,END…][@ARG]",
+	 "a pair of markers provider:name; @ARG, from 0, is the id", FOR_TRACE | FOR_LIST},
+	{'x', "exclude", "GLOB", "leave out these spans and events; repeatable",
+	 FOR_TRACE | FOR_LIST},
+	{OPT_BY, "by", "KEY", "split rows by this label; repeatable", FOR_TRACE},
+	{OPT_NO_FOLLOW, "no-follow", NULL, "not the children of the processes", FOR_TRACE},
+	{OPT_RING_SIZE, "ring-size", "SIZE", "of each CPU's ring buffer (default 8M)", FOR_TRACE},
+	{OPT_JSON, "json", NULL, "JSON to stdout", FOR_TRACE | FOR_LIST},
+	{'q', "quiet", NULL, "errors only", FOR_TRACE | FOR_LIST},
+	{'v', "verbose", NULL, "more; twice: everything", FOR_TRACE | FOR_LIST},
+	{OPT_VERSION, "version", NULL, "print the version", FOR_TRACE},
+	{'h', "help", NULL, "print this", FOR_TRACE | FOR_LIST},
 };
 
 #define NOPTIONS (sizeof(options_table) / sizeof(options_table[0]))
 
-static int take_option(struct options *o, int letter, const char *arg)
+static int take_option(void *context, int letter, const char *arg)
 {
+	struct options *o = context;
+
 	switch (letter) {
 	case 'p':
 		return cli_value_pids(o, arg);
@@ -91,84 +87,12 @@ static int take_option(struct options *o, int letter, const char *arg)
 		return 0;
 	case 'h':
 		o->action = ACTION_HELP;
-		return 0;
+		return 1;
 	case OPT_VERSION:
 		o->action = ACTION_VERSION;
-		return 0;
+		return 1;
 	}
 	return -EINVAL;
-}
-
-/* getopt found an option that is not in the table, has no argument, or one too many. WORD is
- * where. */
-static void complain(int result, const char *word)
-{
-	bool is_long = !strncmp(word, "--", 2);
-
-	if (result == ':' && is_long)
-		log_error("%s needs a value; see spantrace --help", word);
-	else if (result == ':')
-		log_error("-%c needs a value; see spantrace --help", optopt);
-	else if (is_long && optopt)
-		log_error("%.*s takes no value", (int)strcspn(word, "="), word);
-	else if (is_long)
-		log_error("unknown option %s; see spantrace --help", word);
-	else
-		log_error("unknown option -%c; see spantrace --help", optopt);
-}
-
-/* Fills O by getopt. *REST is where the other words begin, *DASHES whether `--` stood before
- * them. */
-static int take_options(int argc, char **argv, unsigned form, struct options *o, int *rest,
-			bool *dashes)
-{
-	struct option longs[NOPTIONS + 1] = {{0}};
-	char shorts[2 * NOPTIONS + 3];
-	char *s = shorts;
-	size_t n = 0;
-
-	/* A trace stops at the first word that is no option: what follows is another program's. */
-	if (form == FOR_TRACE)
-		*s++ = '+';
-	*s++ = ':';
-	for (size_t i = 0; i < NOPTIONS; i++) {
-		if (!(options_table[i].forms & form))
-			continue;
-		if (options_table[i].letter < 256) {
-			*s++ = (char)options_table[i].letter;
-			if (options_table[i].arg)
-				*s++ = ':';
-		}
-		longs[n++] = (struct option){
-			.name = options_table[i].name,
-			.has_arg = options_table[i].arg ? required_argument : no_argument,
-			.val = options_table[i].letter,
-		};
-	}
-	*s = '\0';
-
-	optind = 0; /* glibc: begin anew */
-	opterr = 0;
-	for (int before = 1;; before = optind) {
-		int letter = getopt_long(argc, argv, shorts, longs, NULL);
-		int err;
-
-		if (letter == -1) {
-			*rest = optind;
-			*dashes = optind > before;
-			return 0;
-		}
-		if (letter == '?' || letter == ':') {
-			complain(letter, argv[optind > before ? optind - 1 : optind]);
-			return -EINVAL;
-		}
-		err = take_option(o, letter, optarg);
-		if (err)
-			return err;
-		/* What else is on the line need not be right then. */
-		if (o->action != ACTION_RUN)
-			return 0;
-	}
 }
 
 /* Which of -p, -a and -- CMD it is: one, and one only. REST are the words after the options. */
@@ -240,10 +164,12 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 	struct options o = {.metrics = METRIC_WALL | METRIC_CPU,
 			    .follow = true,
 			    .ring_bytes = RING_BYTES_DEFAULT};
-	bool dashes = false;
-	int err, rest = argc;
+	struct cli_words words = {.rest = argc};
+	int err;
 
-	err = take_options(argc, argv, form, &o, &rest, &dashes);
+	/* A trace stops at the first word that is no option: what follows is another program's. */
+	err = cli_take_options(argc, argv, options_table, NOPTIONS, form, form == FOR_TRACE,
+			       take_option, &o, &words);
 	if (err)
 		goto out;
 	if (o.action == ACTION_RUN) {
@@ -251,14 +177,14 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 			log_error("-q and -v exclude each other");
 			return -EINVAL;
 		}
-		err = form == FOR_LIST ? settle_list(&o, argv + rest)
-				       : settle_mode(&o, argv + rest, dashes);
+		err = form == FOR_LIST ? settle_list(&o, argv + words.rest)
+				       : settle_mode(&o, argv + words.rest, words.dashes);
 		if (!err && form == FOR_TRACE)
 			err = settle_outputs(&o);
 		if (err)
 			goto out;
-		o.argv = argv + rest;
-		o.argc = (size_t)(argc - rest);
+		o.argv = argv + words.rest;
+		o.argc = (size_t)(argc - words.rest);
 	}
 	*out = o;
 	o = (struct options){0};
@@ -291,30 +217,12 @@ void options_free(struct options *o)
 	*o = (struct options){0};
 }
 
-static void print_options(FILE *out, unsigned form)
-{
-	for (size_t i = 0; i < NOPTIONS; i++) {
-		const char *arg = options_table[i].arg;
-		char left[80];
-
-		if (!(options_table[i].forms & form))
-			continue;
-		if (options_table[i].letter < 256)
-			snprintf(left, sizeof(left), "-%c, --%s%s%s", options_table[i].letter,
-				 options_table[i].name, arg ? " " : "", arg ? arg : "");
-		else
-			snprintf(left, sizeof(left), "    --%s%s%s", options_table[i].name,
-				 arg ? " " : "", arg ? arg : "");
-		fprintf(out, "  %s\n        %s\n", left, options_table[i].help);
-	}
-}
-
 void cli_print_options(FILE *out)
 {
-	print_options(out, FOR_TRACE);
+	cli_print_table(out, options_table, NOPTIONS, FOR_TRACE);
 }
 
 void cli_print_list_options(FILE *out)
 {
-	print_options(out, FOR_LIST);
+	cli_print_table(out, options_table, NOPTIONS, FOR_LIST);
 }
