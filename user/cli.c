@@ -164,19 +164,25 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 	struct options o = {.metrics = METRIC_WALL | METRIC_CPU,
 			    .follow = true,
 			    .ring_bytes = RING_BYTES_DEFAULT};
+	/* A trace stops at the first word that is no option: what follows is another program's. */
+	const struct cli_grammar grammar = {
+		.table = options_table,
+		.n = NOPTIONS,
+		.forms = form,
+		.stop = form == FOR_TRACE,
+		.help = form == FOR_LIST ? "spantrace help list" : "spantrace --help",
+		.take = take_option,
+	};
 	struct cli_words words = {.rest = argc};
 	int err;
 
-	/* A trace stops at the first word that is no option: what follows is another program's. */
-	err = cli_take_options(argc, argv, options_table, NOPTIONS, form, form == FOR_TRACE,
-			       take_option, &o, &words);
+	err = cli_take_options(argc, argv, &grammar, &o, &words);
 	if (err)
 		goto out;
 	if (o.action == ACTION_RUN) {
-		if (o.quiet && o.verbose) {
-			log_error("-q and -v exclude each other");
-			return -EINVAL;
-		}
+		err = cli_check_log(o.quiet, o.verbose);
+		if (err)
+			goto out;
 		err = form == FOR_LIST ? settle_list(&o, argv + words.rest)
 				       : settle_mode(&o, argv + words.rest, words.dashes);
 		if (!err && form == FOR_TRACE)

@@ -98,8 +98,10 @@ int cli_parse(int argc, char **argv, struct options *out);
 int cli_parse_list(int argc, char **argv, struct options *out);
 void options_free(struct options *options);
 
-/* Sets what messages are printed, by -q and -v. */
-void cli_set_log(const struct options *options);
+/* Whether -q and -v go together: 0, or -EINVAL with the message printed. */
+int cli_check_log(bool quiet, unsigned verbose);
+/* Sets what messages are printed. */
+void cli_set_log(bool quiet, unsigned verbose);
 /* The exit status for what cli_parse() returned. */
 int cli_status_of(int err);
 

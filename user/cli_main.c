@@ -91,12 +91,20 @@ static int help(int argc, char **argv, const struct command *commands)
 	return command->run(2, words);
 }
 
-void cli_set_log(const struct options *options)
+int cli_check_log(bool quiet, unsigned verbose)
 {
-	log_threshold = options->quiet          ? LOG_ERROR
-			: options->verbose == 0 ? LOG_WARN
-			: options->verbose == 1 ? LOG_INFO
-						: LOG_DEBUG;
+	if (!quiet || !verbose)
+		return 0;
+	log_error("-q and -v exclude each other");
+	return -EINVAL;
+}
+
+void cli_set_log(bool quiet, unsigned verbose)
+{
+	log_threshold = quiet          ? LOG_ERROR
+			: verbose == 0 ? LOG_WARN
+			: verbose == 1 ? LOG_INFO
+				       : LOG_DEBUG;
 }
 
 int cli_status_of(int err)
@@ -136,6 +144,6 @@ int cli_main(int argc, char **argv, const struct command *commands,
 	case ACTION_RUN:
 		break;
 	}
-	cli_set_log(&options);
+	cli_set_log(options.quiet, options.verbose);
 	return trace(&options);
 }
