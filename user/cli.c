@@ -27,7 +27,7 @@ static const struct cli_option options_table[] = {
 	{'p', "pid", "PID[,PID…]", "these processes; repeatable", FOR_TRACE | FOR_LIST},
 	{'a', "all", NULL, "every process on the machine", FOR_TRACE | FOR_LIST},
 	{'d', "duration", "TIME", "stop after that long: 10s, 500ms, 2m", FOR_TRACE},
-	{'o', "output", "[FORMAT[,OPTION…]:]PATH",
+	{'o', "output", "[FORMAT[,KEY=VALUE…]:]PATH",
 	 "write there; repeatable; `-` is stdout (default: summary:-)", FOR_TRACE},
 	{'m', "metrics", "LIST", "what to measure: wall,cpu (default: both)", FOR_TRACE},
 	{'P', "provider", "GLOB", "only these providers; repeatable", FOR_TRACE | FOR_LIST},
@@ -130,7 +130,7 @@ static int settle_mode(struct options *o, char **rest, bool dashes)
 	return 0;
 }
 
-static int settle_outputs(struct options *o)
+int cli_settle_outputs(struct options *o)
 {
 	struct options_output output;
 	int err;
@@ -186,7 +186,7 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 		err = form == FOR_LIST ? settle_list(&o, argv + words.rest)
 				       : settle_mode(&o, argv + words.rest, words.dashes);
 		if (!err && form == FOR_TRACE)
-			err = settle_outputs(&o);
+			err = cli_settle_outputs(&o);
 		if (err)
 			goto out;
 		o.argv = argv + words.rest;

@@ -109,6 +109,9 @@ int cli_status_of(int err);
 void cli_print_options(FILE *out);
 void cli_print_list_options(FILE *out);
 
+/* Every format of -o and the options it takes. */
+void cli_print_formats(FILE *out);
+
 /* One -o: [FORMAT[,OPTION…]:]PATH (cli_output.c). Prints its message on -EINVAL. */
 int cli_parse_output(const char *text, struct options_output *out);
 /* The default output of a trace: a summary, or JSON with --json, on stdout. */

@@ -27,5 +27,7 @@ int cli_value_glob(const char ***items, size_t *n, const char *option, const cha
 
 /* Adds an output; two to one path are refused. */
 int cli_add_output(struct options *o, const struct options_output *output);
+/* Where no output was asked for, and where --json was: the default one. */
+int cli_settle_outputs(struct options *o);
 
 #endif

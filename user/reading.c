@@ -198,6 +198,14 @@ void reading_free(struct reading *r)
 	*r = (struct reading){0};
 }
 
+void reading_warn_losses(const struct replay_info *info)
+{
+	for (size_t i = 0; i < REPLAY_LOSSES; i++)
+		if (info->losses[i].count)
+			log_warn("%s: %s %llu: %s", info->path, info->losses[i].name,
+				 (unsigned long long)info->losses[i].count, info->losses[i].text);
+}
+
 bool reading_is_filtered(const struct reading *r)
 {
 	const struct replay_filter *filter = &r->filter;

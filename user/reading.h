@@ -51,6 +51,8 @@ struct reading {
 int reading_parse(int argc, char **argv, const struct reading_command *command, void *context,
 		  struct reading *out);
 void reading_free(struct reading *reading);
+/* What was lost while the file was made, and what was damaged in it: a warning for each cause. */
+void reading_warn_losses(const struct replay_info *info);
 /* Whether the filter leaves anything out. */
 bool reading_is_filtered(const struct reading *reading);
 
