@@ -112,7 +112,7 @@ void cli_print_list_options(FILE *out);
 /* Every format of -o and the options it takes. */
 void cli_print_formats(FILE *out);
 
-/* One -o: [FORMAT[,OPTION…]:]PATH (cli_output.c). Prints its message on -EINVAL. */
+/* One -o: [FORMAT[,KEY=VALUE…]:]PATH (cli_output.c). Prints its message on -EINVAL. */
 int cli_parse_output(const char *text, struct options_output *out);
 /* The default output of a trace: a summary, or JSON with --json, on stdout. */
 int cli_default_output(bool json, struct options_output *out);
