@@ -361,7 +361,7 @@ class Measureme(LiveTest):
     def test_all_of_it(self):
         threads, items = self.got()
         expected = self.expected("mmview.txt")
-        self.assertEqual(sum(map(len, expected.values())), 14)
+        self.assertEqual(sum(map(len, expected.values())), 15)
         self.assertEqual(threads, expected)
         (inner,) = [item for item in items if item["path"][-1].startswith("IncrementalResultHashing:")]
         self.assertEqual(inner["path"], ["GenericActivity:outer", "Query:query_with_args",
