@@ -84,6 +84,7 @@ enum mmp_stream {
 #define MMP_KIND_ASYNC   "AsyncSpan"
 #define MMP_KIND_SEGMENT "AsyncSegment"
 #define MMP_KIND_THREAD  "Thread"
+#define MMP_NO_COMM      "(no name)" /* of a thread; labels are never empty */
 
 /* What measureme's own tools know. */
 #define MMP_KIND_GENERIC   "GenericActivity"

@@ -160,7 +160,6 @@ static void keep_number(const struct scan *s, u64 value)
 		{"process_id", &s->meta->process_id},
 		{"spantrace.start_ns", &s->meta->start_ns},
 		{"spantrace.end_ns", &s->meta->end_ns},
-		{"spantrace.start_realtime_ns", &s->meta->start_realtime_ns},
 		{"spantrace.finished", &s->meta->finished},
 	};
 	size_t i;

@@ -19,7 +19,6 @@ struct mmp_meta {
 	char *clock;
 	u64 start_ns; /* what times count from, on the trace's clock */
 	u64 end_ns;
-	u64 start_realtime_ns;
 	u64 finished; /* 1: the writer came to its end */
 	u64 losses[REPLAY_LOSSES];
 };

@@ -352,11 +352,11 @@ static int name_parse(struct mmp_names *names, struct mmp_name *name)
 		return add_def(names, model, kind, "<parse error>", &name->def);
 	if (names->own)
 		name->type = type_of(kind, &rest, name);
-	if (name->type == MMP_THREAD)
+	if (name->type == MMP_THREAD && strcmp(label, MMP_NO_COMM) != 0)
 		memccpy(name->comm, label, 0, sizeof(name->comm) - 1);
-	else if (name->type == MMP_PLAIN)
+	if (name->type == MMP_PLAIN)
 		err = add_def(names, model, kind, strip_kind(label, kind), &name->def);
-	else
+	else if (name->type != MMP_THREAD)
 		err = def_of_frame(names, MODEL_ASYNC_SPAN, label, &name->def);
 	for (number = 0; !err && rest < end && (arg = next_piece(&rest, end)); number++)
 		err = take_arg(names, arg, number, name);

@@ -96,12 +96,12 @@ static int set_info(struct replay *replay, struct mmp_reader *reader)
 	if (!err)
 		err = set_text(&info->counter, counter_of(meta));
 	info->metrics = METRIC_WALL;
-	/* 0 is no time: a thread that ends then would run for ever. */
 	reader->base_ns = reader->own ? meta->start_ns : meta->start_time;
-	if (!reader->base_ns || reader->base_ns > INT64_MAX)
+	/* 0 is no time: a thread that ends then would run for ever. */
+	if ((!reader->own && !reader->base_ns) || reader->base_ns > INT64_MAX)
 		reader->base_ns = 1;
 	info->start_ns = reader->base_ns;
-	info->start_realtime_ns = reader->own ? meta->start_realtime_ns : meta->start_time;
+	info->start_realtime_ns = meta->start_time;
 	return err;
 }
 
