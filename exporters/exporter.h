@@ -22,6 +22,14 @@ enum export_value {
 	EXPORT_INUSE_SPACE,
 };
 
+/* What the times of an mm_profdata file count; the names are measureme's, or made like them ("cpu-time"). */
+enum export_counter {
+	EXPORT_COUNTER_WALL_TIME,
+	EXPORT_COUNTER_CPU_TIME,
+	EXPORT_COUNTER_RUN_DELAY,
+	EXPORT_COUNTERS,
+};
+
 #define EXPORT_TITLE_SIZE 128
 
 /* `-o FORMAT,KEY=VALUE,…:PATH`, parsed. A format lists the keys it takes in ops->keys. */
@@ -31,6 +39,7 @@ struct export_options {
 	bool module_path;       /* provider::name, else name (default 1) */
 	bool file_and_line;     /* frame:file:line (default 0) */
 	enum export_value value;
+	enum export_counter counter;   /* mm_profdata */
 	char title[EXPORT_TITLE_SIZE]; /* flamegraph; empty: the format's own */
 	bool color;                    /* summary: to a terminal */
 	unsigned width;                /* summary: columns of the terminal; 0: do not cut */
@@ -89,6 +98,7 @@ int export_option_set(const struct exporter_ops *ops, struct export_options *o, 
 /* "busy", "alloc_space", … and its unit, "ns", "bytes" or "objects". */
 const char *export_value_name(enum export_value value);
 const char *export_value_unit(enum export_value value);
+const char *export_counter_name(enum export_counter counter);
 /* Whether a trace that measured METRICS (METRIC_*) holds VALUE. */
 bool export_value_measured(u32 metrics, enum export_value value);
 /* The row's weight under VALUE, exclusive of deeper frames. */

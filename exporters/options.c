@@ -26,6 +26,19 @@ static const struct value_type {
 
 _Static_assert(NVALUES == EXPORT_INUSE_SPACE + 1, "a row for each value");
 
+static const char *const counters[] = {
+	[EXPORT_COUNTER_WALL_TIME] = "wall-time",
+	[EXPORT_COUNTER_CPU_TIME] = "cpu-time",
+	[EXPORT_COUNTER_RUN_DELAY] = "run-delay",
+};
+
+_Static_assert(sizeof(counters) / sizeof(*counters) == EXPORT_COUNTERS, "a name for each counter");
+
+const char *export_counter_name(enum export_counter counter)
+{
+	return counters[counter];
+}
+
 const char *export_value_name(enum export_value value)
 {
 	return values[value].name;
@@ -101,6 +114,17 @@ static int set_value(enum export_value *out, struct slice value)
 	return -EINVAL;
 }
 
+static int set_counter(enum export_counter *out, struct slice value)
+{
+	for (size_t i = 0; i < EXPORT_COUNTERS; i++) {
+		if (slice_is(value, counters[i])) {
+			*out = (enum export_counter)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
 static int set_title(char *out, struct slice value)
 {
 	if (value.len >= EXPORT_TITLE_SIZE || memchr(value.at, '\0', value.len))
@@ -154,6 +178,8 @@ int export_option_set(const struct exporter_ops *ops, struct export_options *o, 
 		return set_bool(&o->color, value);
 	if (slice_is(key, "value"))
 		return set_value(&o->value, value);
+	if (slice_is(key, "counter"))
+		return set_counter(&o->counter, value);
 	if (slice_is(key, "title"))
 		return set_title(o->title, value);
 	if (slice_is(key, "width"))

@@ -16,6 +16,7 @@
 
 static const struct replay_format *const formats[] = {
 	&replay_recording,
+	&replay_mmprofdata,
 };
 
 #define NFORMATS (sizeof(formats) / sizeof(*formats))

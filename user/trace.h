@@ -75,6 +75,9 @@ const struct model_thread *trace_set_thread(struct trace *trace, const struct mo
 int trace_set_inside(struct trace *trace, u32 serial, u64 inside_ns);
 /* A copy of TEXT that lives as long as the trace, the same for the same text; NULL: no memory. */
 const char *trace_keep_text(struct trace *trace, const char *text, size_t length);
+/* That copy where there is one, else NULL; and how many there are. */
+const char *trace_find_text(const struct trace *trace, const char *text, size_t length);
+size_t trace_kept_texts(const struct trace *trace);
 
 /* The process image of a thread, by number; 0 where it is not known. */
 u32 trace_process_of(const struct trace *trace, u32 thread);

@@ -16,19 +16,42 @@ static u64 hash_bytes(u64 hash, const char *text, size_t length)
 	return hash;
 }
 
-const char *trace_keep_text(struct trace *trace, const char *text, size_t length)
+/* The copy of TEXT, or NULL and in *KEY the place where it would be. */
+static const char *find_text(const struct trace *trace, const char *text, size_t length, u64 *key)
 {
-	u64 key = hash_bytes(0xcbf29ce484222325ULL, text, length);
 	void **found;
-	char *copy;
 
-	for (; (found = intmap_find(&trace->kept, key)); key++)
+	*key = hash_bytes(0xcbf29ce484222325ULL, text, length);
+	for (; (found = intmap_find(&trace->kept, *key)); (*key)++)
 		if (strlen(*found) == length && memcmp(*found, text, length) == 0)
 			return *found;
+	return NULL;
+}
+
+const char *trace_find_text(const struct trace *trace, const char *text, size_t length)
+{
+	u64 key;
+
+	return find_text(trace, text, length, &key);
+}
+
+const char *trace_keep_text(struct trace *trace, const char *text, size_t length)
+{
+	u64 key;
+	const char *found = find_text(trace, text, length, &key);
+	char *copy;
+
+	if (found)
+		return found;
 	copy = strpool_add(trace->strings, text, length);
 	if (!copy || intmap_set(&trace->kept, key, copy))
 		return NULL;
 	return copy;
+}
+
+size_t trace_kept_texts(const struct trace *trace)
+{
+	return trace->kept.used;
 }
 
 static bool same_name(const char *a, const char *b)
