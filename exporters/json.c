@@ -4,11 +4,8 @@
  * line for each path, so that line tools work on it too. */
 #include "formats.h"
 
-#include <string.h>
-
 #include "../user/util/cleanup.h"
-#include "chain.h"
-#include "jsonw.h"
+#include "jsonw_model.h"
 
 #define SCHEMA 1
 
@@ -21,43 +18,6 @@ static void write_optional(struct jsonw *w, const char *key, const char *text)
 {
 	if (text)
 		jsonw_string(w, key, text);
-}
-
-static void write_thread(struct jsonw *w, const struct model_thread *thread)
-{
-	jsonw_u64(w, "pid", thread->pid);
-	jsonw_u64(w, "tid", thread->tid);
-}
-
-static int write_path(struct jsonw *w, struct chain *c, const struct model_path *path)
-{
-	int err;
-
-	for (c->n = 0; path && path->def; path = path->parent) {
-		err = chain_push(c, path);
-		if (err)
-			return err;
-	}
-	jsonw_array(w, "path", JSONW_INLINE);
-	while ((path = chain_pop(c)))
-		jsonw_string_pair(w, NULL, path->def->provider,
-				  path->name ? path->name : path->def->name);
-	jsonw_end(w);
-	return 0;
-}
-
-static void write_labels(struct jsonw *w, const struct model_row *row)
-{
-	jsonw_object(w, "labels", JSONW_INLINE);
-	for (u32 i = 0; i < row->nlabels; i++) {
-		const struct model_label *label = &row->labels[i];
-
-		if (label->text)
-			jsonw_string(w, label->key, label->text);
-		else
-			jsonw_s64(w, label->key, label->number);
-	}
-	jsonw_end(w);
 }
 
 static void write_cpu(struct jsonw *w, const struct model_row *row, u32 metrics)
@@ -97,17 +57,14 @@ static void write_durations(struct jsonw *w, const struct model_row *row)
 
 static int write_row(struct jsonw *w, struct chain *c, const struct model_row *row, u32 metrics)
 {
-	char comm[MODEL_COMM_LEN + 1] = {0};
 	int err;
 
-	memcpy(comm, row->thread->comm, MODEL_COMM_LEN);
 	jsonw_object(w, NULL, JSONW_INLINE);
-	write_thread(w, row->thread);
-	jsonw_string(w, "comm", comm);
-	err = write_path(w, c, row->path);
+	jsonw_thread(w, row->thread);
+	err = jsonw_path(w, c, row->path);
 	if (err)
 		return err;
-	write_labels(w, row);
+	jsonw_labels(w, row->labels, row->nlabels);
 	jsonw_u64(w, "count", row->count);
 	jsonw_u64(w, "abandoned", row->abandoned);
 	jsonw_u64(w, "open", row->open);
@@ -136,7 +93,8 @@ static int write_row(struct jsonw *w, struct chain *c, const struct model_row *r
 static void write_event(struct jsonw *w, const struct model_event_row *row)
 {
 	jsonw_object(w, NULL, JSONW_INLINE);
-	write_thread(w, row->thread);
+	jsonw_u64(w, "pid", row->thread->pid);
+	jsonw_u64(w, "tid", row->thread->tid);
 	jsonw_string_pair(w, "name", row->def->provider, row->name ? row->name : row->def->name);
 	jsonw_u64(w, "count", row->count);
 	if (row->has_sum)

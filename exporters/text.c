@@ -217,9 +217,14 @@ void text_add_code(struct text_buf *b, u32 code)
 
 void text_add_safe(struct text_buf *b, const char *s)
 {
-	u32 code;
-
 	text_add(b, "", 0);
-	while ((code = text_next(&s)))
-		text_add_code(b, text_safe(code));
+	while (*s) {
+		const char *run = s;
+
+		while (*s >= ' ' && *s < 0x7f) /* nearly all of it */
+			s++;
+		text_add(b, run, (size_t)(s - run));
+		if (*s)
+			text_add_code(b, text_safe(text_next(&s)));
+	}
 }

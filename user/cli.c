@@ -30,7 +30,7 @@ static const struct cli_option options_table[] = {
 	{'p', "pid", "PID[,PID…]", "these processes; repeatable", FOR_TRACE | FOR_LIST},
 	{'a', "all", NULL, "every process on the machine", FOR_TRACE | FOR_LIST},
 	{'d', "duration", "TIME", "stop after that long: 10s, 500ms, 2m", FOR_TRACE},
-	{'o', "output", "[FORMAT[,OPTION…]:]PATH",
+	{'o', "output", "[FORMAT[,KEY=VALUE…]:]PATH",
 	 "write there; repeatable; `-` is stdout (default: summary:-)", FOR_TRACE},
 	{'m', "metrics", "LIST", "what to measure: wall,cpu (default: both)", FOR_TRACE},
 	{'P', "provider", "GLOB", "only these providers; repeatable", FOR_TRACE | FOR_LIST},
@@ -146,7 +146,7 @@ static int settle_mode(struct options *o, char **rest, bool dashes)
 	return 0;
 }
 
-static int settle_outputs(struct options *o)
+int cli_settle_outputs(struct options *o)
 {
 	struct options_output output;
 	int err;
@@ -181,23 +181,29 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 			    .follow = true,
 			    .ring_bytes = RING_BYTES_DEFAULT,
 			    .rows = ROWS_DEFAULT};
+	/* A trace stops at the first word that is no option: what follows is another program's. */
+	const struct cli_grammar grammar = {
+		.table = options_table,
+		.n = NOPTIONS,
+		.forms = form,
+		.stop = form == FOR_TRACE,
+		.help = form == FOR_LIST ? "spantrace help list" : "spantrace --help",
+		.take = take_option,
+	};
 	struct cli_words words = {.rest = argc};
 	int err;
 
-	/* A trace stops at the first word that is no option: what follows is another program's. */
-	err = cli_take_options(argc, argv, options_table, NOPTIONS, form, form == FOR_TRACE,
-			       take_option, &o, &words);
+	err = cli_take_options(argc, argv, &grammar, &o, &words);
 	if (err)
 		goto out;
 	if (o.action == ACTION_RUN) {
-		if (o.quiet && o.verbose) {
-			log_error("-q and -v exclude each other");
-			return -EINVAL;
-		}
+		err = cli_check_log(o.quiet, o.verbose);
+		if (err)
+			goto out;
 		err = form == FOR_LIST ? settle_list(&o, argv + words.rest)
 				       : settle_mode(&o, argv + words.rest, words.dashes);
 		if (!err && form == FOR_TRACE)
-			err = settle_outputs(&o);
+			err = cli_settle_outputs(&o);
 		if (err)
 			goto out;
 		o.argv = argv + words.rest;

@@ -102,8 +102,10 @@ int cli_parse(int argc, char **argv, struct options *out);
 int cli_parse_list(int argc, char **argv, struct options *out);
 void options_free(struct options *options);
 
-/* Sets what messages are printed, by -q and -v. */
-void cli_set_log(const struct options *options);
+/* Whether -q and -v go together: 0, or -EINVAL with the message printed. */
+int cli_check_log(bool quiet, unsigned verbose);
+/* Sets what messages are printed. */
+void cli_set_log(bool quiet, unsigned verbose);
 /* The exit status for what cli_parse() returned. */
 int cli_status_of(int err);
 
@@ -111,7 +113,10 @@ int cli_status_of(int err);
 void cli_print_options(FILE *out);
 void cli_print_list_options(FILE *out);
 
-/* One -o: [FORMAT[,OPTION…]:]PATH (cli_output.c). Prints its message on -EINVAL. */
+/* Every format of -o and the options it takes. */
+void cli_print_formats(FILE *out);
+
+/* One -o: [FORMAT[,KEY=VALUE…]:]PATH (cli_output.c). Prints its message on -EINVAL. */
 int cli_parse_output(const char *text, struct options_output *out);
 /* The default output of a trace: a summary, or JSON with --json, on stdout. */
 int cli_default_output(bool json, struct options_output *out);

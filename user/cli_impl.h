@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What cli.c (which option it is) and cli_values.c (what its value says) share. */
+/* What cli.c and reading.c (which option it is) and cli_values.c (what its value says) share. */
 #ifndef SPANTRACE_CLI_IMPL_H
 #define SPANTRACE_CLI_IMPL_H
 
@@ -15,10 +15,20 @@ int cli_value_span(struct options *o, const char *text);
 int cli_value_by(struct options *o, const char *text);
 int cli_value_ring_size(struct options *o, const char *text);
 int cli_value_rows(struct options *o, const char *text);
+/* The same for a list of numbers of processes or threads, each kept once. */
+struct cli_ids {
+	const char *option; /* its name in messages */
+	const char *what;   /* "process" */
+	long min, max;
+};
+
+int cli_value_ids(pid_t **ids, size_t *n, const struct cli_ids *kind, const char *text);
 /* The same for a list of globs, ITEMS; OPTION is its name in messages. */
 int cli_value_glob(const char ***items, size_t *n, const char *option, const char *text);
 
 /* Adds an output; two to one path are refused. */
 int cli_add_output(struct options *o, const struct options_output *output);
+/* Where no output was asked for, and where --json was: the default one. */
+int cli_settle_outputs(struct options *o);
 
 #endif

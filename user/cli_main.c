@@ -9,7 +9,7 @@
 
 /* Commands of the design that not every version has: naming one gets a clear answer. */
 static const char *const planned[] = {
-	"list", "report", "top", "diff", "coz", "doctor", "record", "export",
+	"list", "report", "top", "diff", "coz", "doctor", "record",
 };
 
 static const char usage[] = "usage: spantrace [OPTION…] -p PID[,PID…]\n"
@@ -40,16 +40,7 @@ static void print_help(FILE *out, const struct command *commands)
 	      "options:\n",
 	      out);
 	cli_print_options(out);
-	fputs("\nformats of -o, with their options:\n", out);
-	for (size_t i = 0; exporters_all[i]; i++) {
-		const struct exporter_ops *format = exporters_all[i];
-
-		fprintf(out, "  %-12s %s", format->name,
-			format->extension ? format->extension : "");
-		for (size_t j = 0; format->keys && format->keys[j]; j++)
-			fprintf(out, "%s%s", j ? "," : "  ", format->keys[j]);
-		fputc('\n', out);
-	}
+	cli_print_formats(out);
 	fputs("\ncommands (`spantrace help COMMAND` explains each):\n", out);
 	for (; commands->name; commands++)
 		fprintf(out, "  %-12s %s\n", commands->name, commands->summary);
@@ -91,12 +82,20 @@ static int help(int argc, char **argv, const struct command *commands)
 	return command->run(2, words);
 }
 
-void cli_set_log(const struct options *options)
+int cli_check_log(bool quiet, unsigned verbose)
 {
-	log_threshold = options->quiet          ? LOG_ERROR
-			: options->verbose == 0 ? LOG_WARN
-			: options->verbose == 1 ? LOG_INFO
-						: LOG_DEBUG;
+	if (!quiet || !verbose)
+		return 0;
+	log_error("-q and -v exclude each other");
+	return -EINVAL;
+}
+
+void cli_set_log(bool quiet, unsigned verbose)
+{
+	log_threshold = quiet          ? LOG_ERROR
+			: verbose == 0 ? LOG_WARN
+			: verbose == 1 ? LOG_INFO
+				       : LOG_DEBUG;
 }
 
 int cli_status_of(int err)
@@ -136,6 +135,6 @@ int cli_main(int argc, char **argv, const struct command *commands,
 	case ACTION_RUN:
 		break;
 	}
-	cli_set_log(&options);
+	cli_set_log(options.quiet, options.verbose);
 	return trace(&options);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parses -o [FORMAT[,OPTION…]:]PATH.
+/* Parses -o [FORMAT[,KEY=VALUE…]:]PATH.
  *
  * The first colon ends the format. What stands before it is a path only where it cannot be meant
  * as a format: a format is lower-case letters and `_`, so `./odd:name.json` is a path and
@@ -123,6 +123,20 @@ int cli_parse_output(const char *text, struct options_output *out)
 	}
 	*out = output;
 	return 0;
+}
+
+void cli_print_formats(FILE *out)
+{
+	fputs("\nformats of -o, with their options:\n", out);
+	for (size_t i = 0; exporters_all[i]; i++) {
+		const struct exporter_ops *format = exporters_all[i];
+
+		fprintf(out, "  %-12s %s", format->name,
+			format->extension ? format->extension : "");
+		for (size_t j = 0; format->keys && format->keys[j]; j++)
+			fprintf(out, "%s%s", j ? "," : "  ", format->keys[j]);
+		fputc('\n', out);
+	}
 }
 
 int cli_default_output(bool json, struct options_output *out)

@@ -11,21 +11,21 @@
 #include "util/log.h"
 
 /* getopt found an option that is not in the table, has no argument, or one too many. WORD is
- * where. */
-static void complain(int result, const char *word)
+ * where, HELP the command that explains. */
+static void complain(int result, const char *word, const char *help)
 {
 	bool is_long = !strncmp(word, "--", 2);
 
 	if (result == ':' && is_long)
-		log_error("%s needs a value; see spantrace --help", word);
+		log_error("%s needs a value; see %s", word, help);
 	else if (result == ':')
-		log_error("-%c needs a value; see spantrace --help", optopt);
+		log_error("-%c needs a value; see %s", optopt, help);
 	else if (is_long && optopt)
 		log_error("%.*s takes no value", (int)strcspn(word, "="), word);
 	else if (is_long)
-		log_error("unknown option %s; see spantrace --help", word);
+		log_error("unknown option %s; see %s", word, help);
 	else
-		log_error("unknown option -%c; see spantrace --help", optopt);
+		log_error("unknown option -%c; see %s", optopt, help);
 }
 
 static bool belongs(const struct cli_option *option, unsigned forms)
@@ -34,40 +34,40 @@ static bool belongs(const struct cli_option *option, unsigned forms)
 }
 
 /* Writes what getopt wants: SHORTS of at least 2 N + 3 bytes, LONGS of N + 1. */
-static void describe(const struct cli_option *table, size_t n, unsigned forms, bool stop,
-		     char *shorts, struct option *longs)
+static void describe(const struct cli_grammar *grammar, char *shorts, struct option *longs)
 {
-	if (stop)
+	if (grammar->stop)
 		*shorts++ = '+';
 	*shorts++ = ':';
-	for (size_t i = 0; i < n; i++) {
-		if (!belongs(&table[i], forms))
+	for (size_t i = 0; i < grammar->n; i++) {
+		const struct cli_option *option = &grammar->table[i];
+
+		if (!belongs(option, grammar->forms))
 			continue;
-		if (table[i].letter < 256) {
-			*shorts++ = (char)table[i].letter;
-			if (table[i].arg)
+		if (option->letter < 256) {
+			*shorts++ = (char)option->letter;
+			if (option->arg)
 				*shorts++ = ':';
 		}
 		*longs++ = (struct option){
-			.name = table[i].name,
-			.has_arg = table[i].arg ? required_argument : no_argument,
-			.val = table[i].letter,
+			.name = option->name,
+			.has_arg = option->arg ? required_argument : no_argument,
+			.val = option->letter,
 		};
 	}
 	*shorts = '\0';
 	*longs = (struct option){0};
 }
 
-int cli_take_options(int argc, char **argv, const struct cli_option *table, size_t n,
-		     unsigned forms, bool stop, cli_take_fn take, void *context,
+int cli_take_options(int argc, char **argv, const struct cli_grammar *grammar, void *context,
 		     struct cli_words *words)
 {
-	AUTO_FREE struct option *longs = calloc(n + 1, sizeof(*longs));
-	AUTO_FREE char *shorts = calloc(n + 2, 2);
+	AUTO_FREE struct option *longs = calloc(grammar->n + 1, sizeof(*longs));
+	AUTO_FREE char *shorts = calloc(grammar->n + 2, 2);
 
 	if (!longs || !shorts)
 		return -ENOMEM;
-	describe(table, n, forms, stop, shorts, longs);
+	describe(grammar, shorts, longs);
 	optind = 0; /* glibc: begin anew */
 	opterr = 0;
 	for (int before = 1;; before = optind) {
@@ -80,10 +80,11 @@ int cli_take_options(int argc, char **argv, const struct cli_option *table, size
 			return 0;
 		}
 		if (letter == '?' || letter == ':') {
-			complain(letter, argv[optind > before ? optind - 1 : optind]);
+			complain(letter, argv[optind > before ? optind - 1 : optind],
+				 grammar->help);
 			return -EINVAL;
 		}
-		err = take(context, letter, optarg);
+		err = grammar->take(context, letter, optarg);
 		if (err)
 			return err < 0 ? err : 0;
 	}

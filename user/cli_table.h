@@ -18,16 +18,24 @@ struct cli_option {
 /* One option with its value. 0 or -errno, with the message printed; 1: done, what else is on the line need not be right. */
 typedef int (*cli_take_fn)(void *context, int letter, const char *arg);
 
+/* What may stand on a command's line. */
+struct cli_grammar {
+	const struct cli_option *table;
+	size_t n;
+	unsigned forms; /* options that belong to one of these */
+	bool stop; /* at the first word that is no option; else the words are moved behind the options */
+	const char *help; /* the command that prints the table: "spantrace help list" */
+	cli_take_fn take;
+};
+
 struct cli_words {
 	int rest;    /* where the words that are no options begin */
 	bool dashes; /* `--` stood before them */
 };
 
-/* Hands the options of ARGV to TAKE, those of the N in TABLE that belong to one of FORMS. STOP: at the first word that is
- * no option; else the words are moved behind the options. 0 or -errno, with the message printed: -EINVAL for an option that
- * is not in the table or lacks its value. */
-int cli_take_options(int argc, char **argv, const struct cli_option *table, size_t n,
-		     unsigned forms, bool stop, cli_take_fn take, void *context,
+/* Hands the options of ARGV to GRAMMAR's take. 0 or -errno, with the message printed: -EINVAL for an option that is not in
+ * the table or lacks its value. */
+int cli_take_options(int argc, char **argv, const struct cli_grammar *grammar, void *context,
 		     struct cli_words *words);
 /* The table for people. */
 void cli_print_table(FILE *out, const struct cli_option *table, size_t n, unsigned forms);

@@ -35,41 +35,49 @@ static int add_string(const char ***items, size_t *n, const char *text)
 	return err;
 }
 
-static int add_pid(struct options *o, pid_t pid)
+static int add_id(pid_t **ids, size_t *n, pid_t id)
 {
 	int err;
 
-	for (size_t i = 0; i < o->npids; i++)
-		if (o->pids[i] == pid)
+	for (size_t i = 0; i < *n; i++)
+		if ((*ids)[i] == id)
 			return 0;
-	err = GROW(o->pids, o->npids);
+	err = GROW(*ids, *n);
 	if (!err)
-		o->pids[o->npids++] = pid;
+		(*ids)[(*n)++] = id;
 	return err;
 }
 
-int cli_value_pids(struct options *o, const char *text)
+int cli_value_ids(pid_t **ids, size_t *n, const struct cli_ids *kind, const char *text)
 {
 	const char *at = text;
 
 	for (;;) {
 		char *end = (char *)at;
-		long pid = 0;
+		long id = -1;
 		int err;
 
 		errno = 0;
 		if (*at >= '0' && *at <= '9')
-			pid = strtol(at, &end, 10);
-		if (errno || pid <= 0 || pid > INT_MAX || (*end && *end != ',')) {
-			log_error("-p: \"%.*s\" is not a process id; write -p 123 or -p 123,456",
-				  (int)strcspn(at, ","), at);
+			id = strtol(at, &end, 10);
+		if (errno || id < kind->min || id > kind->max || (*end && *end != ',')) {
+			log_error("%s: \"%.*s\" is not a %s id; write %s 123 or %s 123,456",
+				  kind->option, (int)strcspn(at, ","), at, kind->what, kind->option,
+				  kind->option);
 			return -EINVAL;
 		}
-		err = add_pid(o, (pid_t)pid);
+		err = add_id(ids, n, (pid_t)id);
 		if (err || !*end)
 			return err;
 		at = end + 1;
 	}
+}
+
+int cli_value_pids(struct options *o, const char *text)
+{
+	static const struct cli_ids kind = {"-p", "process", 1, INT_MAX};
+
+	return cli_value_ids(&o->pids, &o->npids, &kind, text);
 }
 
 int cli_value_by(struct options *o, const char *text)

@@ -346,7 +346,7 @@ int list_run(int argc, char **argv)
 		print_help();
 		return CLI_DONE;
 	}
-	cli_set_log(&options);
+	cli_set_log(options.quiet, options.verbose);
 	if (list_options(&options, &failed))
 		return CLI_FAILED;
 	if (fflush(stdout) || ferror(stdout)) {

@@ -70,29 +70,92 @@ static int output_open(struct output *output)
 	return 0;
 }
 
-int outputs_new(const struct options *options, struct outputs **out)
+/* A format that takes `value` shows one metric, which must have been measured. */
+static int output_check_value(const struct options_output *what, u32 metrics)
+{
+	enum export_value value = what->options.value;
+	char list[128] = "";
+	bool takes = false;
+	size_t i;
+
+	for (i = 0; what->format->keys && what->format->keys[i]; i++)
+		takes |= strcmp(what->format->keys[i], "value") == 0;
+	if (!takes || export_value_measured(metrics, value))
+		return 0;
+	for (i = EXPORT_BUSY; i <= EXPORT_INUSE_SPACE; i++) {
+		size_t used = strlen(list);
+
+		if (export_value_measured(metrics, (enum export_value)i))
+			snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+				 export_value_name((enum export_value)i));
+	}
+	log_error("-o %s,value=%s:%s: that was not measured; this trace has %s", what->format->name,
+		  export_value_name(value), what->path, *list ? list : "no times");
+	return -EINVAL;
+}
+
+static bool output_goes_to(const struct output *output, const struct stat *status)
+{
+	struct stat own;
+
+	/* A device, like /dev/null or a terminal, is not spoiled by two. */
+	return fstat(fileno(output->exporter.out), &own) == 0 && !S_ISCHR(own.st_mode) &&
+	       own.st_dev == status->st_dev && own.st_ino == status->st_ino;
+}
+
+const char *outputs_find(const struct outputs *outputs, const struct stat *status)
+{
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++)
+		if (outputs->items[i].exporter.out && output_goes_to(&outputs->items[i], status))
+			return outputs->items[i].path;
+	return NULL;
+}
+
+/* Two outputs would overwrite each other, however their paths are spelt. OUTPUT is not among OUTPUTS yet. */
+static int output_check_alone(const struct outputs *outputs, const struct output *output)
+{
+	struct stat status;
+	const char *other;
+
+	if (fstat(fileno(output->exporter.out), &status))
+		return -errno;
+	other = outputs_find(outputs, &status);
+	if (!other)
+		return 0;
+	log_error("-o: %s and %s are one file; give each output a file of its own", other,
+		  output->path);
+	return -EINVAL;
+}
+
+int outputs_new(const struct options_output *what, size_t n, u32 metrics, struct outputs **out)
 {
 	CLEANUP(outputs_free) struct outputs *outputs = calloc(1, sizeof(*outputs));
 	size_t i;
-	int err;
+	int err = 0;
 
 	if (!outputs)
 		return -ENOMEM;
-	outputs->items = calloc(options->noutputs + 1, sizeof(*outputs->items));
+	outputs->items = calloc(n + 1, sizeof(*outputs->items));
 	if (!outputs->items)
 		return -ENOMEM;
-	for (i = 0; i < options->noutputs; i++) {
+	for (i = 0; i < n && !err; i++)
+		err = output_check_value(&what[i], metrics);
+	for (i = 0; i < n && !err; i++) {
 		struct output *output = &outputs->items[i];
 
-		output->path = options->outputs[i].path;
+		output->path = what[i].path;
 		output->run = &outputs->run;
-		output->exporter.ops = options->outputs[i].format;
-		output->exporter.options = options->outputs[i].options;
-		outputs->n++;
+		output->exporter.ops = what[i].format;
+		output->exporter.options = what[i].options;
 		err = output_open(output);
-		if (err)
-			return err;
+		if (!err)
+			err = output_check_alone(outputs, output);
+		outputs->n++; /* what is open is closed with the others */
 	}
+	if (err)
+		return err;
 	*out = TAKE_PTR(outputs);
 	return 0;
 }

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* The files that a run writes: opened before it starts, so that a path that cannot be written is known
- * then, and written at its end. */
+/* The files that a run writes, a trace or a replay: opened before it starts, so that a path that cannot be written is
+ * known then, and written at its end. */
 #ifndef SPANTRACE_OUTPUTS_H
 #define SPANTRACE_OUTPUTS_H
+
+#include <sys/stat.h>
 
 #include "cli.h"
 #include "trace.h"
 
 struct outputs;
 
-/* Opens every output of OPTIONS, which is borrowed. 0 or -errno, with the message printed. A file that was there
- * keeps its content until there is something to write. */
-int outputs_new(const struct options *options, struct outputs **out);
+/* Opens the N outputs of WHAT, whose strings are borrowed, for a run that measures METRICS. 0 or -errno, with the message
+ * printed: also where two lead to one file, and where one is to show what is not measured. A file that was there keeps its
+ * content until there is something to write. */
+int outputs_new(const struct options_output *what, size_t n, u32 metrics, struct outputs **out);
 void outputs_free(struct outputs **outputs);
+/* The path, as given, of the output that goes to the file of STATUS; NULL: none does. */
+const char *outputs_find(const struct outputs *outputs, const struct stat *status);
 /* Whether any format wants single spans, and so their labels. */
 bool outputs_want_spans(const struct outputs *outputs);
 /* Gives the formats that want single spans to TRACE. */

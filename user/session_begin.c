@@ -307,7 +307,8 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 		return -EPERM;
 	}
 	if (!err)
-		err = outputs_new(s->options, &s->outputs);
+		err = outputs_new(s->options->outputs, s->options->noutputs, s->options->metrics,
+				  &s->outputs);
 	if (!err)
 		err = session_block_signals(s);
 	if (!err && s->options->mode == MODE_CMD)

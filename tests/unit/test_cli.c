@@ -348,8 +348,8 @@ static void test_list_mistakes(void **state)
 		{"list", "nothing to list; write: spantrace list FILE…, or -p PID, or -a\n"},
 		{"list -p 1 file", "-p, -a and FILE exclude each other; list one kind at a time\n"},
 		{"list -a -p 1", "-p, -a and FILE exclude each other; list one kind at a time\n"},
-		{"list -d 1s x", "unknown option -d; see spantrace --help\n"},
-		{"list x --output=y", "unknown option --output=y; see spantrace --help\n"},
+		{"list -d 1s x", "unknown option -d; see spantrace help list\n"},
+		{"list x --output=y", "unknown option --output=y; see spantrace help list\n"},
 	};
 
 	(void)state;

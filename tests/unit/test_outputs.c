@@ -74,15 +74,13 @@ static void check_file(const char *path, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-/* One output. The options are borrowed, so they live as long as the test. */
-static struct options *one(const struct exporter_ops *format, const char *path)
+/* One output, to be used before the next is asked for. */
+static struct options_output *one(const struct exporter_ops *format, const char *path)
 {
 	static struct options_output output;
-	static struct options options;
 
 	output = (struct options_output){.format = format, .path = path};
-	options = (struct options){.outputs = &output, .noutputs = 1};
-	return &options;
+	return &output;
 }
 
 /* A run with one output, up to its first span. */
@@ -90,7 +88,7 @@ static struct outputs *begin(const struct exporter_ops *format, const char *path
 {
 	struct outputs *outputs = NULL;
 
-	assert_int_equal(outputs_new(one(format, path), &outputs), 0);
+	assert_int_equal(outputs_new(one(format, path), 1, METRIC_WALL, &outputs), 0);
 	assert_int_equal(outputs_listen(outputs, t->trace), 0);
 	return outputs;
 }
@@ -104,7 +102,7 @@ static void check_refused(const char *path, int err, const char *part)
 	int got;
 
 	captured_begin(&c, STDERR_FILENO);
-	got = outputs_new(one(&totals, path), &outputs);
+	got = outputs_new(one(&totals, path), 1, METRIC_WALL, &outputs);
 	captured_end(&c);
 	if (got != err || !strstr(c.text, part) || !strstr(c.text, path))
 		fail_msg("%s: got %d (%s), not %d (%s)", path, got, c.text, err, part);
@@ -132,7 +130,6 @@ static void test_second_cannot_be_opened(void **state)
 	struct folder *f = *state;
 	struct options_output outputs[2] = {{.format = &singles, .path = f->file},
 					    {.format = &totals, .path = f->path}};
-	struct options options = {.outputs = outputs, .noutputs = 2};
 	struct outputs *out = NULL;
 	struct captured c;
 	int fd, again, err;
@@ -141,7 +138,7 @@ static void test_second_cannot_be_opened(void **state)
 	fd = dup(STDOUT_FILENO);
 	close(fd);
 	captured_begin(&c, STDERR_FILENO);
-	err = outputs_new(&options, &out);
+	err = outputs_new(outputs, 2, METRIC_WALL, &out);
 	captured_end(&c);
 	assert_int_equal(err, -EISDIR);
 	assert_null(out);
@@ -153,12 +150,11 @@ static void test_second_cannot_be_opened(void **state)
 
 static void test_no_outputs(void **state)
 {
-	const struct options options = {0};
 	struct folder *f = *state;
 	struct traced *t = f->traced;
 	struct outputs *outputs = NULL;
 
-	assert_int_equal(outputs_new(&options, &outputs), 0);
+	assert_int_equal(outputs_new(NULL, 0, METRIC_WALL, &outputs), 0);
 	assert_int_equal(outputs_listen(outputs, t->trace), 0);
 	assert_int_equal(outputs_finish(outputs, traced_profile(t)), 0);
 	outputs_free(&outputs);
@@ -174,7 +170,7 @@ static void test_content_is_kept(void **state)
 	struct outputs *outputs = NULL;
 
 	put(f->file, "kept");
-	assert_int_equal(outputs_new(one(&singles, f->file), &outputs), 0);
+	assert_int_equal(outputs_new(one(&singles, f->file), 1, METRIC_WALL, &outputs), 0);
 	check_file(f->file, "kept");
 	assert_int_equal(outputs_listen(outputs, t->trace), 0);
 	outputs_free(&outputs);
@@ -207,7 +203,7 @@ static void test_new_file(void **state)
 	struct stat status;
 
 	umask(022);
-	assert_int_equal(outputs_new(one(&totals, f->file), &outputs), 0);
+	assert_int_equal(outputs_new(one(&totals, f->file), 1, METRIC_WALL, &outputs), 0);
 	assert_int_equal(outputs_finish(outputs, traced_profile(t)), 0);
 	outputs_free(&outputs);
 	check_file(f->file, "0 rows\n");
@@ -266,11 +262,10 @@ static void test_full_device(void **state)
 	struct traced *t = f->traced;
 	struct options_output both[2] = {{.format = &totals, .path = "/dev/full"},
 					 {.format = &totals, .path = f->file}};
-	struct options options = {.outputs = both, .noutputs = 2};
 	struct outputs *outputs = NULL;
 	struct captured c;
 
-	assert_int_equal(outputs_new(&options, &outputs), 0);
+	assert_int_equal(outputs_new(both, 2, METRIC_WALL, &outputs), 0);
 	assert_int_equal(finish(outputs, t, &c), -ENOSPC);
 	outputs_free(&outputs);
 	assert_string_equal(
@@ -338,7 +333,7 @@ static void test_finish_fails(void **state)
 	struct captured c;
 
 	spy.finish_err = -ENOMEM;
-	assert_int_equal(outputs_new(one(&totals, f->file), &outputs), 0);
+	assert_int_equal(outputs_new(one(&totals, f->file), 1, METRIC_WALL, &outputs), 0);
 	assert_int_equal(finish(outputs, t, &c), -ENOMEM);
 	assert_non_null(strstr(c.text, "cannot write totals to "));
 	outputs_free(&outputs);
@@ -354,7 +349,7 @@ static void test_stdout(void **state)
 	int err, written;
 
 	captured_begin(&c, STDOUT_FILENO);
-	err = outputs_new(one(&binary, "-"), &outputs);
+	err = outputs_new(one(&binary, "-"), 1, METRIC_WALL, &outputs);
 	written = err ? err : outputs_finish(outputs, profile);
 	outputs_free(&outputs);
 	captured_end(&c);
@@ -389,8 +384,8 @@ static void test_stdout_is_full(void **state)
 			    "spantrace: cannot write totals to -: No space left on device\n");
 }
 
-/* Stdout as a terminal of its own while OPTIONS is opened; what it was told of it. */
-static int open_on_terminal(const struct options *options, struct outputs **outputs)
+/* Stdout as a terminal of its own while OUTPUT is opened; what it was told of it. */
+static int open_on_terminal(const struct options_output *output, struct outputs **outputs)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 	int slave, saved, err;
@@ -402,7 +397,7 @@ static int open_on_terminal(const struct options *options, struct outputs **outp
 	fflush(NULL);
 	saved = dup(STDOUT_FILENO);
 	dup2(slave, STDOUT_FILENO);
-	err = outputs_new(options, outputs);
+	err = outputs_new(output, 1, METRIC_WALL, outputs);
 	dup2(saved, STDOUT_FILENO);
 	close(saved);
 	close(slave);
@@ -428,6 +423,85 @@ static void test_binary_on_a_terminal(void **state)
 	outputs_free(&outputs);
 }
 
+/* Opens both, which must fail with -EINVAL; C is what was said. */
+static void check_two_refused(const struct options_output *both, u32 metrics, struct captured *c)
+{
+	struct outputs *outputs = NULL;
+	int err;
+
+	captured_begin(c, STDERR_FILENO);
+	err = outputs_new(both, 2, metrics, &outputs);
+	captured_end(c);
+	assert_int_equal(err, -EINVAL);
+	assert_null(outputs);
+}
+
+static void test_two_names_of_one_file(void **state)
+{
+	struct folder *f = *state;
+	char other[128], expected[512], linked[128];
+	struct options_output both[2] = {{.format = &totals, .path = f->file},
+					 {.format = &singles, .path = other}};
+	struct outputs *outputs = NULL;
+	struct stat status;
+	struct captured c;
+
+	put(f->file, "kept");
+	snprintf(other, sizeof(other), "%s/./out", f->path);
+	snprintf(expected, sizeof(expected),
+		 "spantrace: -o: %s and %s are one file; give each output a file of its own\n",
+		 f->file, other);
+	check_two_refused(both, METRIC_WALL, &c);
+	assert_string_equal(c.text, expected);
+
+	snprintf(linked, sizeof(linked), "%s/linked", f->path);
+	assert_int_equal(link(f->file, linked), 0);
+	both[1].path = linked;
+	check_two_refused(both, METRIC_WALL, &c);
+	assert_non_null(strstr(c.text, linked));
+	assert_int_equal(unlink(linked), 0);
+	check_file(f->file, "kept");
+
+	assert_int_equal(stat(f->file, &status), 0);
+	assert_int_equal(outputs_new(both, 1, METRIC_WALL, &outputs), 0);
+	assert_string_equal(outputs_find(outputs, &status), f->file);
+	status.st_ino++;
+	assert_null(outputs_find(outputs, &status));
+	outputs_free(&outputs);
+
+	/* Devices take more than one. */
+	both[0].path = "/dev/null";
+	both[1].path = "/dev/null";
+	assert_int_equal(outputs_new(both, 2, METRIC_WALL, &outputs), 0);
+	outputs_free(&outputs);
+}
+
+/* A format that shows what is not measured is refused before any file is made. */
+static void test_value_not_measured(void **state)
+{
+	struct folder *f = *state;
+	struct options_output both[2] = {
+		{.format = &totals, .path = f->file, .options.value = EXPORT_INUSE_SPACE},
+		{.format = exporter_by_name("folded"), .path = "x"}};
+	struct outputs *outputs = NULL;
+	struct captured c;
+
+	/* Totals takes no `value`: it shows what there is. */
+	assert_int_equal(outputs_new(both, 1, METRIC_WALL, &outputs), 0);
+	outputs_free(&outputs);
+	unlink(f->file);
+
+	both[1].options.value = EXPORT_INUSE_SPACE;
+	check_two_refused(both, METRIC_WALL | METRIC_CPU, &c);
+	assert_string_equal(c.text,
+			    "spantrace: -o folded,value=inuse_space:x: that was not measured; "
+			    "this trace has busy, wall, cpu, run_delay, blocked\n");
+	both[1].options.value = EXPORT_CPU;
+	check_two_refused(both, METRIC_WALL, &c);
+	assert_non_null(strstr(c.text, "this trace has busy, wall\n"));
+	assert_int_equal(access(f->file, F_OK), -1);
+}
+
 /* A pipe that nobody reads yet must not block the start. */
 static void test_pipe(void **state)
 {
@@ -438,7 +512,7 @@ static void test_pipe(void **state)
 	int fd;
 
 	assert_int_equal(mkfifo(f->file, 0600), 0);
-	assert_int_equal(outputs_new(one(&totals, f->file), &outputs), 0);
+	assert_int_equal(outputs_new(one(&totals, f->file), 1, METRIC_WALL, &outputs), 0);
 	fd = open(f->file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(outputs_finish(outputs, traced_profile(t)), 0);
@@ -469,6 +543,8 @@ int main(void)
 		TEST(test_stdout),
 		TEST(test_stdout_is_full),
 		TEST(test_binary_on_a_terminal),
+		TEST(test_two_names_of_one_file),
+		TEST(test_value_not_measured),
 		TEST(test_pipe),
 	};
 
