@@ -9,6 +9,8 @@
 #ifndef SPANTRACE_REPLAY_H
 #define SPANTRACE_REPLAY_H
 
+#include <sys/types.h>
+
 #include "losses.h"
 #include "trace.h"
 
@@ -21,7 +23,7 @@ struct replay_filter {
 	size_t nproviders;
 	const char **spans; /* globs of "provider:name" or of the name alone, of spans and events */
 	size_t nspans;
-	u64 min_ns;  /* wall of a span; events have none and stay */
+	u64 min_ns;  /* wall of a span, of a segment its own; events have none and stay */
 	u64 from_ns; /* since the start of the trace: what ends before it is left out */
 	u64 to_ns;   /* … what starts after it; 0: the end */
 };
