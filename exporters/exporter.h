@@ -34,12 +34,14 @@ struct export_options {
 	char title[EXPORT_TITLE_SIZE]; /* flamegraph; empty: the format's own */
 	bool color;                    /* summary: to a terminal */
 	unsigned width;                /* summary: columns of the terminal; 0: do not cut */
+	u64 last_ns; /* recording: only what ended in the last so many, at finish(); 0: everything, as it comes */
+	u64 last_bytes; /* … and of that at most so much in memory */
 };
 
-#define EXPORT_OPTIONS_DEFAULT                             \
-	(struct export_options)                            \
-	{                                                  \
-		.empty_samples = true, .module_path = true \
+#define EXPORT_OPTIONS_DEFAULT                                                         \
+	(struct export_options)                                                        \
+	{                                                                              \
+		.empty_samples = true, .module_path = true, .last_bytes = 256ull << 20 \
 	}
 
 struct exporter;

@@ -71,11 +71,35 @@ static int widen(struct strtab *t)
 	return 0;
 }
 
+/* The slot that holds 1 + the id of the text, or the empty one where it belongs. */
+static u32 *slot_of(const struct strtab *t, const char *text, size_t len, u64 hash)
+{
+	u32 at;
+
+	for (at = (u32)hash & (t->nslots - 1); t->slots[at]; at = (at + 1) & (t->nslots - 1)) {
+		const struct entry *e = &t->entries[t->slots[at] - 1];
+
+		if (e->hash == hash && e->len == len && !memcmp(e->text, text, len))
+			break;
+	}
+	return &t->slots[at];
+}
+
+bool strtab_find(const struct strtab *t, const char *text, size_t len, u32 *id)
+{
+	u32 slot = t->nslots ? *slot_of(t, text, len, hash_bytes(text, len)) : 0;
+
+	if (!slot)
+		return false;
+	*id = slot - 1;
+	return true;
+}
+
 int strtab_add(struct strtab *t, const char *text, size_t len, u32 *id)
 {
 	u64 hash = hash_bytes(text, len);
 	const char *copy;
-	u32 at;
+	u32 *slot;
 	int err;
 
 	if (t->count * 2 >= t->nslots) {
@@ -83,13 +107,10 @@ int strtab_add(struct strtab *t, const char *text, size_t len, u32 *id)
 		if (err)
 			return err;
 	}
-	for (at = (u32)hash & (t->nslots - 1); t->slots[at]; at = (at + 1) & (t->nslots - 1)) {
-		const struct entry *e = &t->entries[t->slots[at] - 1];
-
-		if (e->hash == hash && e->len == len && !memcmp(e->text, text, len)) {
-			*id = t->slots[at] - 1;
-			return 0;
-		}
+	slot = slot_of(t, text, len, hash);
+	if (*slot) {
+		*id = *slot - 1;
+		return 0;
 	}
 	err = GROW(t->entries, t->count);
 	if (err)
@@ -99,7 +120,7 @@ int strtab_add(struct strtab *t, const char *text, size_t len, u32 *id)
 		return -ENOMEM;
 	t->entries[t->count] = (struct entry){.text = copy, .len = len, .hash = hash};
 	*id = t->count++;
-	t->slots[at] = t->count;
+	*slot = t->count;
 	return 0;
 }
 

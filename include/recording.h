@@ -10,12 +10,14 @@
  *   text     varint length, then that many bytes; UTF-8 by custom, without a NUL
  *   ref      varint number of a name given by an item of a NAMES block before; 0: none, outside every span, NULL
  *
- * A block is whole or it is not there: a reader checks MAGIC, LENGTH and CRC, and where they do not fit looks for the
- * next MAGIC, says what it left out, and goes on. SEQUENCE shows blocks that are missing altogether. A SPANS block can
- * be read without the SPANS blocks before it (a flight recorder drops the oldest); names are never dropped.
+ * A block is whole or it is not there: a reader checks MAGIC, LENGTH and both CRCs, and where they do not fit looks for
+ * the next block that is whole, says what it left out, and goes on. SEQUENCE shows blocks that are missing altogether; it
+ * only rises. A SPANS block can be read without the SPANS blocks before it (a flight recorder drops the oldest); the
+ * names that it uses stand in NAMES blocks before it, and are never dropped.
  *
  * INFO comes first. An END block is the last one of a file that was finished; a file without it was cut, or is being
- * written. STATE blocks hold the same as END in between, so that a cut file can still say what was lost until then.
+ * written. STATE blocks hold the same kind of items in between: losses, so that a cut file can still say what was lost
+ * until then, and what would make END too long.
  *
  * Versions: a reader takes every file of its major version; it skips blocks of a kind, and counters of a number, that it
  * does not know. Anything else that changes makes a new major version. Numbers are only added to.
@@ -32,6 +34,12 @@
 /* Longer ones are damaged. A writer ends a block at RECORDING_BLOCK_FULL, or when its oldest span is a second old. */
 #define RECORDING_BLOCK_MAX  (1u << 20)
 #define RECORDING_BLOCK_FULL (64u << 10)
+/* Longer texts are cut by the writer. */
+#define RECORDING_TEXT_MAX 65535u
+/* Of names of one sort, and of all texts in a file together: what a reader has to keep. Texts beyond are told as 0; a
+ * writer that has as many threads or paths has to begin another file. */
+#define RECORDING_NUMBER_MAX  (1u << 22)
+#define RECORDING_TEXTS_BYTES (64u << 20)
 
 struct recording_file_header {
 	u8 magic[8];
@@ -42,14 +50,14 @@ struct recording_file_header {
 
 struct recording_block_header {
 	u32 magic;
-	u32 crc;      /* CRC-32 (zlib's) of this header with crc = 0, and the payload */
-	u32 length;   /* of the payload */
-	u32 sequence; /* 0, 1, 2, … in a file */
-	u8 kind;      /* enum recording_block */
+	u32 header_crc; /* CRC-32 (zlib's) of this header from the next field on */
+	u32 crc;        /* CRC-32 of the payload */
+	u32 length;     /* of the payload */
+	u32 sequence;   /* 0, 1, 2, … in a file */
+	u8 kind;        /* enum recording_block */
 	u8 reserved[3];
-	u32 spans;  /* SPANS: spans and segments in it */
-	u32 events; /* SPANS: events in it */
-	u32 reserved2;
+	u32 spans;    /* SPANS: spans and segments in it */
+	u32 events;   /* SPANS: events in it */
 	u64 first_ns; /* SPANS: the earliest start in it */
 	u64 last_ns;  /* SPANS: the latest end in it; 0 when it is empty */
 };
@@ -88,7 +96,8 @@ enum recording_names {
 };
 
 /* Tags of items in SPANS: the kind in the low bits, and flags. The item's end is told relative to that of the item
- * before it in the block, the first one's to the header's first_ns. */
+ * before it in the block, the first one's to 0. A span's start is its end less its busy time, an async span's its end
+ * less its wall time. */
 #define RECORDING_KIND      0x07u
 #define RECORDING_ABANDONED 0x08u
 #define RECORDING_OPEN      0x10u
@@ -128,11 +137,14 @@ enum recording_counter {
 /* Tags of items in STATE and END. */
 enum recording_state {
 	RECORDING_ENDED = 1, /* varint end_ns: of the trace, or of what it is so far */
-	RECORDING_THREAD_END =
-		2, /* ref thread, varint end_ns (0: it runs), varint inside_ns, ref text: comm */
-	RECORDING_LOSS = 3,    /* text name, varint count */
+	/* ref thread, varint end_ns (0: it runs), varint 1 + inside_ns (0: what the file's spans add up to) */
+	RECORDING_THREAD_END = 2,
+	RECORDING_LOSS = 3,    /* text name, varint count: since the trace began */
 	RECORDING_REFUSED = 4, /* text marker, text why */
 };
+
+/* The loss that only a flight recorder knows: spans of the last seconds for which its memory was too small. */
+#define RECORDING_LOSS_SQUEEZED "flight_full"
 
 _Static_assert(sizeof(struct recording_file_header) == 16, "recording layout");
 _Static_assert(sizeof(struct recording_block_header) == 48, "recording layout");

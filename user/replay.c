@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../include/recording.h"
 #include "replay_impl.h"
 #include "util/cleanup.h"
 #include "util/log.h"
@@ -23,6 +24,8 @@ static const struct model_loss causes[REPLAY_LOSSES - LOSS_CAUSES] = {
 	{"damaged_blocks", "parts of the file were cut, damaged or missing", 0},
 	{"unknown_names", "a record's names stood in a part of the file that is damaged", 0},
 	{"out_of_order", "events too far out of the order of their ends", 0},
+	{RECORDING_LOSS_SQUEEZED,
+	 "more spans in the last seconds than a flight recorder's memory holds", 0},
 };
 
 /* As much of the file's beginning as there is. */

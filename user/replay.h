@@ -35,6 +35,7 @@ enum {
 	REPLAY_DAMAGED_BLOCKS = LOSS_CAUSES, /* blocks that were cut, damaged or missing */
 	REPLAY_UNKNOWN_NAMES,                /* records whose names stood in those */
 	REPLAY_OUT_OF_ORDER,                 /* events too far out of the order of their ends */
+	REPLAY_SQUEEZED,                     /* what a flight recorder had no memory for */
 	REPLAY_LOSSES,
 };
 
