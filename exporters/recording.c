@@ -388,19 +388,12 @@ static void recording_cut(struct recording *r, const struct exporter *e, u64 end
 		stretch->start_ns = first_ns;
 }
 
-static int recording_finish(struct exporter *e, const struct profile *profile)
+static int recording_write_rest(struct recording *r, const struct exporter *e,
+				const struct profile *profile)
 {
 	struct stretch stretch = {.start_ns = profile->start_ns};
-	struct recording *r;
-	int err = e->state ? 0 : recording_begin(e, profile);
+	int err = recording_encoder_close(r->encoder);
 
-	if (err)
-		return err;
-	r = e->state;
-	r->out = e->out;
-	if (r->flight)
-		r->failed = 0; /* it is another file */
-	err = r->failed ? r->failed : recording_encoder_close(r->encoder);
 	if (err)
 		return err;
 	if (r->flight)
@@ -414,6 +407,22 @@ static int recording_finish(struct exporter *e, const struct profile *profile)
 			err = recording_flight_each(r->flight, recording_write, r);
 	}
 	return err ? err : recording_write_end(r, profile, &stretch);
+}
+
+static int recording_finish(struct exporter *e, const struct profile *profile)
+{
+	struct recording *r;
+	int err = e->state ? 0 : recording_begin(e, profile);
+
+	if (err)
+		return err;
+	r = e->state;
+	r->out = e->out;
+	err = r->failed ? r->failed : recording_write_rest(r, e, profile);
+	/* The next file of a flight recorder is another one. */
+	if (r->flight)
+		r->failed = 0;
+	return err;
 }
 
 const struct exporter_ops exporter_recording = {

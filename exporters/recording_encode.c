@@ -500,7 +500,7 @@ static void encoder_end_item(struct recording_encoder *encoder,
 	u32 i;
 
 	if (nlabels)
-		payload_put(&encoder->spans, encoded->set);
+		payload_put(&encoder->spans, (u64)encoded->set << 3 | nlabels);
 	for (i = 0; i < nlabels; i++)
 		payload_put(&encoder->spans, encoded->values[i]);
 	encoder->last_end_ns = end_ns;

@@ -132,7 +132,7 @@ enum recording_counter {
 	RECORDING_COUNTERS = 8,
 };
 
-/* labels = ref LABELS, then for each of its keys a ref text or a zigzag number. */
+/* labels = varint (ref LABELS << 3 | how many), then for each of its keys a ref text or a zigzag number. */
 
 /* Tags of items in STATE and END. */
 enum recording_state {
