@@ -219,3 +219,8 @@ int recording_input_next(struct recording_input *in, struct recording_block_head
 	}
 	return 0;
 }
+
+bool recording_input_more(struct recording_input *in)
+{
+	return input_fill(in, 1) == 0 && input_left(in);
+}

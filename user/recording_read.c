@@ -325,11 +325,11 @@ static int reader_blocks(struct recording_reader *r)
 		err = trace_error(r->replay->trace);
 		if (err)
 			return err;
-		got = recording_input_next(&r->input, &header, &payload);
 		if (r->ended) {
-			r->goes_on = got > 0 || r->input.tail;
+			r->goes_on = recording_input_more(&r->input);
 			return 0;
 		}
+		got = recording_input_next(&r->input, &header, &payload);
 	}
 	return got;
 }

@@ -41,6 +41,8 @@ void recording_input_free(struct recording_input *in);
  * file, or -errno. */
 int recording_input_next(struct recording_input *in, struct recording_block_header *header,
 			 const u8 **payload);
+/* Whether any bytes come behind that. */
+bool recording_input_more(struct recording_input *in);
 
 /* --- payloads ----------------------------------------------------------------------------------- */
 
