@@ -135,8 +135,6 @@ static int state_thread_end(struct recording_reader *r, struct recording_bytes *
 	thread = recording_name(&r->names.threads, number);
 	if (!thread)
 		return 0;
-	if (end_ns && end_ns < thread->values.start_ns)
-		end_ns = thread->values.start_ns;
 	thread->values.end_ns = end_ns;
 	thread->asked = false;
 	err = recording_use_thread(r, thread, &model);
