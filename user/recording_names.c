@@ -154,6 +154,7 @@ int recording_use_thread(struct recording_reader *r, struct recording_thread *th
 	struct model_thread *values = &thread->values;
 	int err = 0;
 
+	r->begun = true; /* or the thread would be older than its trace */
 	if (values->start_ns < r->replay->info.start_ns)
 		values->start_ns = r->replay->info.start_ns;
 	if (values->end_ns && values->end_ns < values->start_ns)

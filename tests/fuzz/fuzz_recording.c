@@ -391,7 +391,7 @@ static void keep_input(int signal)
 	FILE *file = fopen("fuzz_recording.crash", "we");
 
 	(void)signal;
-	if (file) {
+	if (file && input.data) {
 		fwrite(input.data, 1, input.size, file);
 		fclose(file);
 	}
@@ -402,6 +402,7 @@ int main(int argc, char **argv)
 	unsigned long count = 100000;
 	struct fuzz_random random = {1};
 	int option;
+	bool own;
 
 	while ((option = getopt(argc, argv, "n:s:")) != -1) {
 		if (option == 'n')
@@ -413,7 +414,8 @@ int main(int argc, char **argv)
 	}
 	for (; optind < argc; optind++)
 		read_seed(argv[optind]);
-	if (!nseeds) {
+	own = !nseeds;
+	if (own) {
 		record_seed(3, 100);
 		record_seed(8, 3);
 		record_seed(20, 100);
@@ -421,7 +423,7 @@ int main(int argc, char **argv)
 	signal(SIGABRT, keep_input);
 	for (size_t i = 0; i < nseeds; i++)
 		LLVMFuzzerTestOneInput(seeds[i].data, seeds[i].size);
-	CHECK(files_finished == files_read && !files_damaged && !unknown);
+	CHECK(!own || (files_finished == files_read && !files_damaged && !unknown));
 	for (unsigned long i = 0; i < count; i++) {
 		damage_seed(&random, &seeds[fuzz_below(&random, nseeds)], &input);
 		LLVMFuzzerTestOneInput(input.data, input.size);
@@ -430,7 +432,7 @@ int main(int argc, char **argv)
 	       count, files_read, files_finished, files_damaged, files_refused, exported);
 	printf("%lu spans, %lu events, %lu labels, %lu of unknown names\n", spans, events, labels,
 	       unknown);
-	CHECK(spans && events && labels && unknown && files_finished && files_damaged);
+	CHECK(!own || !count || (spans && events && labels && unknown && files_damaged));
 	for (size_t i = 0; i < nseeds; i++)
 		free(seeds[i].data);
 	free(input.data);
