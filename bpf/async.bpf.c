@@ -49,8 +49,11 @@ static __noinline u32 async_parent(struct pt_regs *ctx, struct thread_state *t,
 /* Sends the record of an async span that is over. */
 static __noinline void emit_async(const struct wire_async *span, u64 now, u8 flags)
 {
-	struct wire_async *record = ring_reserve(sizeof(*record));
+	struct wire_async *record;
 
+	if (knob_rows && row_take_async(span, now, flags))
+		return;
+	record = ring_reserve(sizeof(*record));
 	if (!record)
 		return;
 	*record = *span;
@@ -65,10 +68,15 @@ static __noinline int make_async(struct thread_state *t, const struct wire_async
 {
 	struct wire_async span = {};
 	struct wire_async *earlier;
+	struct wire_row *row;
 	long err;
 
 	set_head(&span.head, sizeof(span), WIRE_ASYNC, 0, t->serial);
 	span.path = path;
+	span.row = row_of(t, path);
+	row = row_at(span.row);
+	if (row)
+		row->async = 1;
 	span.process = t->process;
 	span.id = key->id;
 	span.site = site;
@@ -117,7 +125,7 @@ int async_new(struct pt_regs *ctx)
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
 	parent = async_parent(ctx, t, task, cookie);
-	path = path_child(t, parent, key.def);
+	path = path_step(t, parent, key.def)->path;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
 		read_labels(ctx, t, cookie, labels);
 		make_async(t, &key, path, COOKIE_SITE(cookie), labels);
@@ -149,7 +157,7 @@ int async_enter(struct pt_regs *ctx)
 		count_loss(LOSS_ORPHAN_ENTER, 1);
 		return 0;
 	} else {
-		path = path_child(t, path_of_top(t, task), key.def);
+		path = path_step(t, path_of_top(t, task), key.def)->path;
 		if (make_async(t, &key, path, COOKIE_SITE(cookie), NULL))
 			return 0;
 	}
@@ -157,6 +165,7 @@ int async_enter(struct pt_regs *ctx)
 	if (!f)
 		return 0;
 	f->path = path;
+	f->row = row_of(t, path);
 	f->id = key.id;
 	start_frame(t, task, f);
 	return 0;

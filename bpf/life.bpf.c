@@ -38,6 +38,8 @@ static __noinline void end_thread(struct thread_state *t, struct task_struct *ta
 	set_head(&record->head, sizeof(*record), WIRE_THREAD_END, 0, t->serial);
 	record->time_ns = walk.now;
 	record->inside_ns = t->inside;
+	record->row = t->first_row;
+	record->reserved = 0;
 	bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
 	ring_submit(record);
 }
@@ -83,6 +85,8 @@ int BPF_PROG(process_exec, struct task_struct *task, pid_t old_pid, struct linux
 		t->process = process->serial;
 		t->announced = 0;
 		t->inside = 0;
+		t->first_row = 0;
+		__builtin_memset(t->memo, 0, sizeof(t->memo)); /* its rows were the old serial's */
 	}
 	tell_life(WIRE_EXEC, process->serial, old, task);
 	return 0;

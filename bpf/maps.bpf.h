@@ -8,6 +8,7 @@
 /* Knobs: fixed at load, so that what is off is compiled away. */
 const volatile bool knob_all_processes; /* -a: every process is traced, no table of them */
 const volatile bool knob_follow = true; /* the children of a traced process are traced */
+const volatile u32 knob_rows;           /* room for totals in rows; 0: records of single spans */
 const volatile bool knob_usage = true;  /* cpu, run delay, switches, faults */
 const volatile u32 knob_cpus = 1;       /* rings; a power of two, so that it masks a CPU number */
 
@@ -19,6 +20,8 @@ u64 session_closed; /* the instant it ended; 0 before */
 u32 thread_serials;  /* last one given */
 u32 process_serials; /* the loader gives the first ones */
 u32 paths_used = PATHS_RESERVED;
+u32 rows_used = 1;
+u32 octaves_used = 1;
 u32 async_alive; /* rows of async_spans, for the loader to know when there is nothing to look for */
 
 /* One ring a CPU, so that a hit takes a lock that nobody else wants. Size: --ring-size. */
@@ -106,6 +109,44 @@ struct {
 	__type(key, struct wire_path);
 	__type(value, u32);
 } path_index SEC(".maps");
+
+/* Aggregated mode: the rows and their histograms, which the loader reads as they are; where a thread's row of a path is;
+ * and those that the loader has given back. The loader sizes them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, struct wire_row);
+} rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, struct wire_octave);
+} octaves SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct wire_row_key);
+	__type(value, u32);
+} row_index SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__type(value, u32);
+} free_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__type(value, u32);
+} free_octaves SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

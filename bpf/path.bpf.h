@@ -5,7 +5,7 @@
 #ifndef SPANTRACE_PATH_BPF_H
 #define SPANTRACE_PATH_BPF_H
 
-#include "task.bpf.h"
+#include "row.bpf.h"
 
 static __noinline u32 path_lookup(u32 parent, u32 def)
 {
@@ -34,17 +34,44 @@ full:
 	return PATH_OVERFLOW;
 }
 
-/* The path of DEF under PARENT. */
-static __always_inline u32 path_child(struct thread_state *t, u32 parent, u32 def)
+/* The slot of the memo for one step: the product's top bits depend on all of both. */
+static __always_inline struct path_memo *path_slot(struct thread_state *t, u32 parent, u32 def)
 {
-	struct path_memo *memo = &t->memo[(parent * 7 + def) % PATH_MEMO];
+	return &t->memo[(parent * 31 + def) * 0x9e3779b1u >> (32 - PATH_MEMO_BITS)];
+}
+
+/* The step from PARENT to DEF, with the thread's row of it. */
+static __always_inline struct path_memo *path_step(struct thread_state *t, u32 parent, u32 def)
+{
+	struct path_memo *memo = path_slot(t, parent, def);
 
 	if (likely(memo->path && memo->node.parent == parent && memo->node.def == def))
-		return memo->path;
+		return memo;
 	memo->path = path_lookup(parent, def);
 	memo->node.parent = parent;
 	memo->node.def = def;
-	return memo->path;
+	if (knob_rows)
+		memo->row = row_find(t, memo->path);
+	return memo;
+}
+
+#define PATH_KNOWN 0xffffffffu /* stands for a parent where the path itself is at hand */
+
+/* The thread's row of PATH, wherever the path came from. */
+static __always_inline u32 row_of(struct thread_state *t, u32 path)
+{
+	struct path_memo *memo;
+
+	if (!knob_rows)
+		return 0;
+	memo = path_slot(t, PATH_KNOWN, path);
+	if (likely(memo->path && memo->node.parent == PATH_KNOWN && memo->node.def == path))
+		return memo->row;
+	memo->path = path;
+	memo->node.parent = PATH_KNOWN;
+	memo->node.def = path;
+	memo->row = row_find(t, path);
+	return memo->row;
 }
 
 /* The path of what is open on top of the thread's stack. */

@@ -49,9 +49,10 @@ int span_enter(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
-	u64 sp;
+	struct path_memo *step;
 	struct frame *f;
 	u32 def, parent;
+	u64 sp;
 
 	if (!t)
 		return 0;
@@ -65,7 +66,9 @@ int span_enter(struct pt_regs *ctx)
 	f = push(t, task, cookie, sp, 0);
 	if (!f)
 		return 0;
-	f->path = path_child(t, parent, def);
+	step = path_step(t, parent, def);
+	f->path = step->path;
+	f->row = step->row;
 	f->id = 0;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
 		f->flags |= FRAME_LABELS;
@@ -168,13 +171,17 @@ int event_hit(struct pt_regs *ctx)
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
 	struct wire_event event = {};
+	struct path_memo *step;
 	u8 flags = 0;
 
 	if (!t)
 		return 0;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_VALUE && read_id(ctx, cookie, &event.value) == 0)
 		flags |= WIRE_VALUE;
-	event.path = path_child(t, path_of_top(t, task), COOKIE_DEF(cookie));
+	step = path_step(t, path_of_top(t, task), COOKIE_DEF(cookie));
+	if (knob_rows && row_take_event(step->row, event.value, flags))
+		return 0;
+	event.path = step->path;
 	event.site = COOKIE_SITE(cookie);
 	event.time_ns = now;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {

@@ -45,16 +45,19 @@ struct frame {
 	u64 self_run_delay;
 	u32 path;
 	u32 site;
-	u32 def;
-	u32 flags;
+	u16 def;
+	u16 flags;
+	u32 row;                /* aggregated mode; 0: none */
 	u64 labels[LABELS_MAX]; /* FRAME_LABELS */
 };
 
-#define PATH_MEMO 16
+#define PATH_MEMO_BITS 4
+#define PATH_MEMO      (1u << PATH_MEMO_BITS)
 
 struct path_memo {
 	struct wire_path node;
 	u32 path; /* 0: empty */
+	u32 row;  /* aggregated mode; 0: none */
 };
 
 struct thread_state {
@@ -70,6 +73,8 @@ struct thread_state {
 	u64 last;        /* the last change of the stack; time since then is the top frame's own */
 	struct usage last_usage;
 	u64 inside; /* time in spans, all told */
+	u32 first_row;
+	u32 reserved;
 	struct path_memo memo[PATH_MEMO];
 	char text[STRING_MAX]; /* a string on its way to becoming a name */
 	struct frame frames[FRAMES_NEAR];

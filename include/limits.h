@@ -18,6 +18,13 @@
 #define PATH_OVERFLOW  1 /* stands for every path beyond PATHS_MAX */
 #define PATHS_RESERVED 2
 
+/* Aggregated mode: rows (a path on a thread) at one time, and half as many more pieces of their histograms. What finds
+ * none goes to the ring. Row and piece 0 stand for none. */
+#define ROWS_DEFAULT     (1u << 15)
+#define ROWS_MIN         16u
+#define ROWS_MAX         (1u << 20)
+#define OCTAVES_OF(rows) ((rows) + (rows) / 2)
+
 /* Async spans alive at one time, in the whole trace. */
 #define ASYNC_MAX (1u << 20)
 

@@ -78,21 +78,21 @@ enum recording_info {
 	RECORDING_TARGET = 4,  /* text: what was traced, for people */
 	RECORDING_START = 5,   /* varint start_ns, varint start_realtime_ns */
 	RECORDING_METRICS = 6, /* varint METRIC_* */
-	RECORDING_COUNTER =
-		7, /* text: what the times are of, where it is not the clock (measureme's counters) */
+	RECORDING_COUNTER = 7, /* text: what times are of, where not of the clock (measureme) */
 };
 
-/* Tags of items in NAMES. Every item gives its number, from 1; one that was given before is replaced. */
+/* Tags of items in NAMES. Every item gives its number first, a varint from 1; one that was given before is replaced. */
 enum recording_names {
-	RECORDING_TEXT = 1, /* varint number, text */
-	RECORDING_DEF =
-		2, /* varint number, varint enum model_kind, ref texts: provider, name, binary,
-			       * build_id, source_file; varint source_line */
-	RECORDING_PATH = 3, /* varint number, ref parent path, ref def, ref text: its own name */
-	RECORDING_THREAD =
-		4, /* varint number, varint pid, varint tid, varint start_ns, ref text: comm */
-	RECORDING_LABELS =
-		5, /* varint number, varint n, then n times: ref text: key, varint 1 if text else 0 */
+	/* text */
+	RECORDING_TEXT = 1,
+	/* varint enum model_kind, ref texts: provider, name, binary, build_id, source_file; varint source_line */
+	RECORDING_DEF = 2,
+	/* ref parent path, ref def, ref text: its own name */
+	RECORDING_PATH = 3,
+	/* varint pid, varint tid, varint start_ns, ref text: comm */
+	RECORDING_THREAD = 4,
+	/* varint n, then n times: ref text: key, varint 1 if the values are texts, else 0 */
+	RECORDING_LABELS = 5,
 };
 
 /* Tags of items in SPANS: the kind in the low bits, and flags. The item's end is told relative to that of the item
@@ -107,15 +107,16 @@ enum recording_names {
 #define RECORDING_LABELLED  0x80u /* labels follow */
 
 enum recording_span {
-	RECORDING_ON =
-		0, /* ref thread: the items from here to the next ON, or the block's end, are its */
-	RECORDING_SPAN =
-		1, /* ref path, zigzag end, varint busy, [varint self], [counters], [labels] */
-	RECORDING_SEGMENT = 2, /* … varint id before the counters */
-	RECORDING_ASYNC =
-		3, /* ref path, zigzag end, varint wall, varint busy, [varint self], varint id,
-				* [counters], [labels] */
-	RECORDING_EVENT = 4, /* ref path, zigzag time, [zigzag value], [labels] */
+	/* ref thread: the items from here to the next ON, or the block's end, are its */
+	RECORDING_ON = 0,
+	/* ref path, zigzag end, varint busy, [varint self], [counters], [labels] */
+	RECORDING_SPAN = 1,
+	/* ref path, zigzag end, varint busy, [varint self], varint id, [counters], [labels] */
+	RECORDING_SEGMENT = 2,
+	/* ref path, zigzag end, varint wall, varint busy, [varint self], varint id, [counters], [labels] */
+	RECORDING_ASYNC = 3,
+	/* ref path, zigzag time, [zigzag value], [labels] */
+	RECORDING_EVENT = 4,
 };
 
 /* counters = varint mask, then a varint for each bit set, lowest first. A metric that is not measured is in no mask,
@@ -136,11 +137,14 @@ enum recording_counter {
 
 /* Tags of items in STATE and END. */
 enum recording_state {
-	RECORDING_ENDED = 1, /* varint end_ns: of the trace, or of what it is so far */
+	/* varint end_ns: of the trace, or of what it is so far */
+	RECORDING_ENDED = 1,
 	/* ref thread, varint end_ns (0: it runs), varint 1 + inside_ns (0: what the file's spans add up to) */
 	RECORDING_THREAD_END = 2,
-	RECORDING_LOSS = 3,    /* text name, varint count: since the trace began */
-	RECORDING_REFUSED = 4, /* text marker, text why */
+	/* text name, varint count: since the trace began */
+	RECORDING_LOSS = 3,
+	/* text marker, text why */
+	RECORDING_REFUSED = 4,
 };
 
 /* The loss that only a flight recorder knows: spans of the last seconds for which its memory was too small. */

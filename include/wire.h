@@ -3,7 +3,8 @@
  * sides are built together. Numbers are explicit and only ever added to.
  *
  *   user ▸ bpf   the site table, the process table, the cookie of each probe
- *   bpf ▸ user   span records on one ring a CPU; life records on the control ring; the path table; losses
+ *   bpf ▸ user   span records on one ring a CPU, or their totals in rows (aggregated mode); life records on
+ *                the control ring; the path table; losses
  *
  * Times are CLOCK_MONOTONIC nanoseconds.
  */
@@ -128,7 +129,7 @@ struct wire_async {
 	u64 minor_faults;
 	u64 major_faults;
 	u32 site; /* of its new */
-	u32 reserved;
+	u32 row;  /* aggregated mode; 0: none */
 	u64 labels[LABELS_MAX];
 };
 
@@ -142,6 +143,54 @@ struct wire_event {
 };
 
 #define WIRE_EVENT_SHORT 32u
+
+/* Aggregated mode: totals of one path on one thread, where no output wants single spans. Sums only grow while the row is
+ * in use. An async span's stand with the thread that made it, its segments' work with the thread it ran on. */
+struct wire_row {
+	u32 thread; /* serial; 0: the row is not in use */
+	u32 path;
+	u32 next;   /* another row of the thread; 0: the last */
+	u32 octave; /* first piece of its histogram; 0: none */
+	u64 count;
+	u64 abandoned;
+	u64 open;
+	u64 wall_ns;      /* finished and open spans; events: the sum of their values */
+	u64 open_wall_ns; /* of that, the open ones */
+	u64 busy_ns;
+	u64 self_ns;
+	u64 off_ns;
+	u64 run_delay_ns;
+	u64 self_off_ns;
+	u64 self_run_delay_ns;
+	u64 vol_switches;
+	u64 invol_switches;
+	u64 minor_faults;
+	u64 major_faults;
+	u64 least_ns; /* ~(min of wall), so that 0 means none yet */
+	u64 most_ns;
+	u64 segment_ns; /* self of segments */
+	u64 segment_off_ns;
+	u64 segment_run_delay_ns;
+	u32 async;  /* other threads write to it: the row stays for the whole trace */
+	u32 values; /* an event's marker carries a value */
+};
+
+#define OCTAVE_BITS 6
+#define OCTAVE_SIZE (1u << OCTAVE_BITS)
+
+/* A piece of a row's histogram of wall times. Octave 0: 0 to 63, one value a bucket. Octave K: 64 << (K - 1) and up, to
+ * twice that, in 64 buckets of equal width. Counters wrap. */
+struct wire_octave {
+	u32 octave;
+	u32 next; /* another one of the row; 0: the last */
+	u32 counts[OCTAVE_SIZE];
+};
+
+/* Where a row is found. */
+struct wire_row_key {
+	u32 thread;
+	u32 path;
+};
 
 /* A string that labels name from now on: a name is a number that stands for one text in the trace. */
 struct wire_string {
@@ -172,6 +221,8 @@ struct wire_thread_end {
 	struct wire_head head;
 	u64 time_ns;
 	u64 inside_ns; /* time it spent inside spans */
+	u32 row;       /* the first of its rows; 0: none */
+	u32 reserved;
 	char comm[COMM_LEN];
 };
 
@@ -213,8 +264,10 @@ _Static_assert(sizeof(struct wire_event) == 64, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, labels) == WIRE_SPAN_WHOLE, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_event, labels) == WIRE_EVENT_SHORT, "wire layout");
 _Static_assert(sizeof(struct wire_thread) == 48, "wire layout");
-_Static_assert(sizeof(struct wire_thread_end) == 40, "wire layout");
+_Static_assert(sizeof(struct wire_thread_end) == 48, "wire layout");
 _Static_assert(sizeof(struct wire_life) == 48, "wire layout");
+_Static_assert(sizeof(struct wire_row) == 184, "wire layout");
+_Static_assert(sizeof(struct wire_octave) == 264, "wire layout");
 _Static_assert(sizeof(struct wire_async_key) == 16, "wire layout");
 
 #endif

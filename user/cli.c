@@ -20,6 +20,8 @@ enum {
 	OPT_BY,
 	OPT_JSON,
 	OPT_RING_SIZE,
+	OPT_ROWS,
+	OPT_STREAM,
 	OPT_VERSION,
 };
 
@@ -38,6 +40,10 @@ static const struct cli_option options_table[] = {
 	{OPT_BY, "by", "KEY", "split rows by this label; repeatable", FOR_TRACE},
 	{OPT_NO_FOLLOW, "no-follow", NULL, "not the children of the processes", FOR_TRACE},
 	{OPT_RING_SIZE, "ring-size", "SIZE", "of each CPU's ring buffer (default 8M)", FOR_TRACE},
+	{OPT_ROWS, "rows", "N", "threads times paths to add up in the kernel (default 32768)",
+	 FOR_TRACE},
+	{OPT_STREAM, "stream", NULL,
+	 "every span to the loader, also where the kernel could add them up", FOR_TRACE},
 	{OPT_JSON, "json", NULL, "JSON to stdout", FOR_TRACE | FOR_LIST},
 	{'q', "quiet", NULL, "errors only", FOR_TRACE | FOR_LIST},
 	{'v', "verbose", NULL, "more; twice: everything", FOR_TRACE | FOR_LIST},
@@ -76,6 +82,11 @@ static int take_option(void *context, int letter, const char *arg)
 		return 0;
 	case OPT_RING_SIZE:
 		return cli_value_ring_size(o, arg);
+	case OPT_ROWS:
+		return cli_value_rows(o, arg);
+	case OPT_STREAM:
+		o->stream = true;
+		return 0;
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -163,7 +174,8 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 	CLEANUP(options_free)
 	struct options o = {.metrics = METRIC_WALL | METRIC_CPU,
 			    .follow = true,
-			    .ring_bytes = RING_BYTES_DEFAULT};
+			    .ring_bytes = RING_BYTES_DEFAULT,
+			    .rows = ROWS_DEFAULT};
 	/* A trace stops at the first word that is no option: what follows is another program's. */
 	const struct cli_grammar grammar = {
 		.table = options_table,

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "../exporters/exporter.h"
+#include "../include/limits.h"
 #include "../include/version.h"
 #include "pair_spec.h"
 
@@ -72,6 +73,8 @@ struct options {
 	const char **by; /* label keys that split rows */
 	size_t nby;
 	bool follow; /* the children too */
+	u32 rows;    /* room in the kernel for totals */
+	bool stream; /* records of single spans, also where totals would do */
 	bool json;
 	bool quiet;
 	unsigned verbose;

@@ -14,6 +14,7 @@ int cli_value_metrics(struct options *o, const char *text);
 int cli_value_span(struct options *o, const char *text);
 int cli_value_by(struct options *o, const char *text);
 int cli_value_ring_size(struct options *o, const char *text);
+int cli_value_rows(struct options *o, const char *text);
 /* The same for a list of numbers of processes or threads, each kept once. */
 struct cli_ids {
 	const char *option; /* its name in messages */

@@ -94,6 +94,22 @@ int cli_value_by(struct options *o, const char *text)
 	return add_string(&o->by, &o->nby, text);
 }
 
+int cli_value_rows(struct options *o, const char *text)
+{
+	char *end = (char *)text;
+	unsigned long rows = 0;
+
+	if (*text >= '0' && *text <= '9')
+		rows = strtoul(text, &end, 10);
+	if (*end || rows < ROWS_MIN || rows > ROWS_MAX) {
+		log_error("--rows: \"%s\" is not a number from %u to %u; write 100000", text,
+			  ROWS_MIN, ROWS_MAX);
+		return -EINVAL;
+	}
+	o->rows = (u32)rows;
+	return 0;
+}
+
 /* The kernel takes powers of two: rounded up. */
 int cli_value_ring_size(struct options *o, const char *text)
 {

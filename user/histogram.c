@@ -15,10 +15,13 @@
 #include <string.h>
 
 #include "../include/model.h"
+#include "../include/wire.h"
 
 #define SUB_BITS 6
 #define SUBS     (1u << SUB_BITS)
 #define OCTAVES  (64 - SUB_BITS + 1)
+
+_Static_assert(SUBS == OCTAVE_SIZE, "the kernel's histograms are cut in the same way");
 
 struct octave {
 	u32 counts[SUBS];
@@ -158,6 +161,21 @@ int histogram_add(struct histogram *h, u64 value)
 int histogram_add_many(struct histogram *h, u64 value, u64 times)
 {
 	return times ? bucket_add(h, bucket_of(value), times) : 0;
+}
+
+int histogram_add_octave(struct histogram *h, u32 octave, const u32 counts[64])
+{
+	u32 i;
+
+	if (octave >= OCTAVES)
+		return -EINVAL;
+	for (i = 0; i < SUBS; i++) {
+		int err = counts[i] ? bucket_add(h, octave * SUBS + i, counts[i]) : 0;
+
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 int histogram_merge(struct histogram *into, const struct histogram *from)

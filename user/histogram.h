@@ -20,6 +20,8 @@ struct histogram;
 int histogram_new(struct histogram **out);
 int histogram_add(struct histogram *h, u64 value);
 int histogram_add_many(struct histogram *h, u64 value, u64 times);
+/* Adds the counters of a piece of the kernel's histograms, see struct wire_octave. */
+int histogram_add_octave(struct histogram *h, u32 octave, const u32 counts[64]);
 int histogram_merge(struct histogram *into, const struct histogram *from);
 
 /* How many values it holds. */

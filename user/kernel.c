@@ -12,23 +12,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "spantrace.skel.h"
+#include "kernel_impl.h"
 #include "uprobe_multi.h"
 #include "util/cleanup.h"
 #include "util/log.h"
-
-struct kernel {
-	struct spantrace_bpf *skel;
-	struct ring_buffer *control;
-	struct ring_buffer *rings;
-	int *ring_fds; /* one a CPU */
-	u32 nrings;
-	size_t ring_bytes;
-	const struct wire_path *paths;
-	size_t paths_bytes;
-	kernel_record_fn record;
-	void *context;
-};
 
 static char kernel_log[512]; /* libbpf's last words, for the message when loading fails */
 
@@ -73,6 +60,7 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 
 	skel->rodata->knob_all_processes = options->all_processes;
 	skel->rodata->knob_follow = options->follow;
+	skel->rodata->knob_rows = options->rows;
 	skel->rodata->knob_usage = options->usage;
 	skel->rodata->knob_cpus = slots;
 	for (i = 0; options->uprobe_multi && i < KERNEL_PROGRAMS; i++) {
@@ -83,6 +71,12 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	if (bpf_map__set_max_entries(skel->maps.rings, slots) ||
 	    bpf_map__set_max_entries(skel->maps.sites, options->nsites))
 		return -EINVAL;
+	if (options->rows) {
+		int err = kernel_rows_size(kernel, options->rows);
+
+		if (err)
+			return err;
+	}
 	return 0;
 }
 
@@ -152,6 +146,11 @@ static int kernel_setup(struct kernel *kernel, const struct kernel_options *opti
 		kernel->paths = NULL;
 		return -errno;
 	}
+	if (options->rows) {
+		err = kernel_rows_map(kernel);
+		if (err)
+			return err;
+	}
 	skel->links.process_fork = bpf_program__attach(skel->progs.process_fork);
 	skel->links.process_exec = bpf_program__attach(skel->progs.process_exec);
 	skel->links.process_exit = bpf_program__attach(skel->progs.process_exit);
@@ -198,6 +197,7 @@ void kernel_free(struct kernel **out)
 	for (i = 0; kernel->ring_fds && i < kernel->nrings; i++)
 		cleanup_close(&kernel->ring_fds[i]);
 	free(kernel->ring_fds);
+	kernel_rows_unmap(kernel);
 	if (kernel->paths)
 		munmap((void *)kernel->paths, kernel->paths_bytes);
 	spantrace_bpf__destroy(kernel->skel);

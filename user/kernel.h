@@ -18,6 +18,7 @@ struct kernel;
 struct kernel_options {
 	bool all_processes;
 	bool follow;
+	u32 rows;          /* room for totals in rows; 0: records of single spans */
 	bool usage;        /* cpu, run delay, switches, faults */
 	bool uprobe_multi; /* programs are loaded for uprobe_multi links, else for perf events */
 	u32 nsites;        /* room in the site table */
@@ -77,6 +78,14 @@ int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, vo
 /* After kernel_close(): adds a stretch that kernel_collect() found open to its async span. */
 void kernel_add_segment(struct kernel *kernel, u32 process, u32 def,
 			const struct wire_span *segment);
+
+/* Aggregated mode: what each row has gained since the last call, with the N pieces of its histogram that have. */
+typedef void (*kernel_row_fn)(void *context, const struct wire_row *gained,
+			      const struct wire_octave *pieces, size_t n);
+/* Hands the gains of all rows to FN; at least once an hour, because the histograms' counters wrap. */
+void kernel_take_rows(struct kernel *kernel, kernel_row_fn fn, void *context);
+/* The same for the rows of a thread that has ended, from the one that its WIRE_THREAD_END names, and gives them back. */
+void kernel_end_rows(struct kernel *kernel, u32 first, kernel_row_fn fn, void *context);
 
 /* Whether any traced process is left. */
 bool kernel_has_processes(const struct kernel *kernel);

@@ -138,8 +138,7 @@ static int read_thread(struct recording_reader *r, struct recording_bytes *b)
 	thread->values.serial = number;
 	thread->values.pid = pid;
 	thread->values.tid = tid;
-	thread->values.start_ns =
-		start_ns > r->replay->info.start_ns ? start_ns : r->replay->info.start_ns;
+	thread->values.start_ns = start_ns;
 	memset(thread->values.comm, 0, MODEL_COMM_LEN);
 	memcpy(thread->values.comm, comm ? comm : "?",
 	       comm ? strnlen(comm, MODEL_COMM_LEN - 1) : 1);
@@ -152,8 +151,14 @@ static int read_thread(struct recording_reader *r, struct recording_bytes *b)
 int recording_use_thread(struct recording_reader *r, struct recording_thread *thread,
 			 const struct model_thread **out)
 {
+	struct model_thread *values = &thread->values;
 	int err = 0;
 
+	r->begun = true; /* or the thread would be older than its trace */
+	if (values->start_ns < r->replay->info.start_ns)
+		values->start_ns = r->replay->info.start_ns;
+	if (values->end_ns && values->end_ns < values->start_ns)
+		values->end_ns = values->start_ns;
 	if (!thread->asked)
 		err = replay_set_thread(r->replay, &thread->values, &thread->model);
 	thread->asked = true;

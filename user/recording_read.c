@@ -75,7 +75,7 @@ static int reader_info(struct recording_reader *r, struct recording_bytes b)
 
 	while (!err && b.at < b.end)
 		err = info_item(&r->replay->info, &b, *b.at++);
-	r->has_info = true;
+	r->has_info = r->begun = true;
 	return err;
 }
 
@@ -135,8 +135,6 @@ static int state_thread_end(struct recording_reader *r, struct recording_bytes *
 	thread = recording_name(&r->names.threads, number);
 	if (!thread)
 		return 0;
-	if (end_ns && end_ns < thread->values.start_ns)
-		end_ns = thread->values.start_ns;
 	thread->values.end_ns = end_ns;
 	thread->asked = false;
 	err = recording_use_thread(r, thread, &model);
@@ -220,7 +218,6 @@ static int reader_first_block(struct recording_reader *r)
 		return 0;
 	if (r->pending.kind != RECORDING_INFO) {
 		r->pending_payload = payload;
-		info->start_ns = r->pending.kind == RECORDING_SPANS ? r->pending.first_ns : 0;
 		return 0;
 	}
 	err = reader_info(r, (struct recording_bytes){payload, payload + r->pending.length});
@@ -278,8 +275,9 @@ static void reader_see_times(struct recording_reader *r,
 
 	if (header->last_ns > r->seen_ns)
 		r->seen_ns = header->last_ns;
-	if (r->has_info || info->start_ns)
+	if (r->begun)
 		return;
+	r->begun = true;
 	info->start_ns = header->first_ns;
 	trace_begin(r->replay->trace, info->start_ns, 0);
 }

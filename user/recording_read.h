@@ -101,6 +101,7 @@ struct recording_reader {
 	struct recording_block_header pending;
 	const u8 *pending_payload; /* NULL: none */
 	bool has_info;
+	bool begun;   /* when the trace began is settled */
 	bool ended;   /* END was read */
 	bool goes_on; /* … and there is something behind it */
 	u64 seen_ns;  /* the latest time told by any block */

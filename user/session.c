@@ -35,14 +35,31 @@ static void session_image_ended(struct session *s, u32 image, u64 when)
 	s->dead_times[s->ndead++] = when;
 }
 
+static void session_row(void *context, const struct wire_row *gained,
+			const struct wire_octave *pieces, size_t n)
+{
+	struct session *s = context;
+
+	trace_take_row(s->trace, gained, pieces, n);
+}
+
+void session_take_rows(struct session *s)
+{
+	if (s->rows)
+		kernel_take_rows(s->kernel, session_row, s);
+}
+
 static void session_record(void *context, const void *record, size_t size)
 {
 	const struct wire_head *head = record;
 	const struct wire_life *life = record;
+	const struct wire_thread_end *end = record;
 	struct session *s = context;
 
 	if (!s->reorder || reorder_add(s->reorder, record, size))
 		trace_record(s->trace, record, size);
+	if (s->rows && head->kind == WIRE_THREAD_END && size >= sizeof(*end))
+		kernel_end_rows(s->kernel, end->row, session_row, s);
 	if (size < sizeof(*life) || head->kind < WIRE_FORK)
 		return;
 	if (head->kind == WIRE_EXEC) {
@@ -148,6 +165,7 @@ static void session_loop(struct session *s)
 		if (s->ending || now - checked > SECOND) {
 			s->ending = false;
 			checked = now;
+			session_take_rows(s);
 			s->ended |= !kernel_has_processes(s->kernel);
 		}
 		if (now - ticked > TENTH) {

@@ -138,6 +138,8 @@ static int session_load(struct session *s)
 	u32 npaths;
 	int err;
 
+	s->rows = !options->stream && !options->nby && !outputs_want_spans(s->outputs);
+	kernel.rows = s->rows ? options->rows : 0;
 	err = kernel_new(&kernel, &s->kernel, why, sizeof(why));
 	if (err) {
 		log_error("%s; `spantrace doctor` shows what is missing", why);

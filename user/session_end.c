@@ -64,6 +64,7 @@ void session_close(struct session *s)
 	kernel_close(s->kernel, s->end_ns);
 	attach_free(&s->probes);
 	session_drain(s);
+	session_take_rows(s);
 	err = kernel_collect(s->kernel, session_collected, s);
 	if (!err)
 		err = session_take_async(s, 0, s->end_ns);

@@ -30,6 +30,7 @@ struct session {
 	struct plan *plan;
 	struct kernel *kernel;
 	struct trace *trace;
+	bool rows; /* the kernel adds up: no output wants single spans, nor rows by label */
 	struct reorder *reorder; /* NULL: no output wants single spans, any order will do */
 	struct attach_set *probes;
 	pid_t *pids; /* of -p, with their descendants */
@@ -71,6 +72,8 @@ void session_exec(struct session *s, pid_t pid);
 void session_look_again(struct session *s, u64 now_ns);
 void session_say_no_markers(const struct session *s);
 
+/* Takes what the kernel has added up since the last time. */
+void session_take_rows(struct session *s);
 /* Takes what waits in the kernel into the trace. 0 or -errno. */
 int session_drain(struct session *s);
 

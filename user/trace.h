@@ -59,6 +59,9 @@ void trace_record(struct trace *trace, const void *record, size_t size);
 /* The same for an async span that lives no more because its process or the trace has ended. */
 void trace_open_async(struct trace *trace, const struct wire_async *span, u64 now_ns);
 
+/* Aggregated mode: takes what a row of the kernel has gained, with N pieces of its histogram. */
+void trace_take_row(struct trace *trace, const struct wire_row *gained,
+		    const struct wire_octave *pieces, size_t n);
 /* What a record became, or what a replay read from a file: THREAD and PATH are this trace's. Counts it in its row and
  * hands it to the sinks. */
 void trace_take_span(struct trace *trace, const struct model_span *span);

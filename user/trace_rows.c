@@ -166,6 +166,48 @@ void trace_take_span(struct trace *trace, const struct model_span *span)
 			trace_fail(trace, trace->sinks[i].span(trace->sinks[i].context, span));
 }
 
+static int trace_add_gain(struct trace_row *row, const struct wire_row *gained,
+			  const struct wire_octave *pieces, size_t n)
+{
+	struct model_row *m = &row->model;
+	size_t i;
+
+	m->count += gained->count;
+	m->abandoned += gained->abandoned;
+	m->open += gained->open;
+	m->wall_ns += gained->wall_ns;
+	m->busy_ns += gained->busy_ns;
+	m->self_ns += gained->self_ns;
+	m->self_cpu_ns += gained->self_ns - gained->self_off_ns;
+	m->total.cpu_ns += gained->busy_ns - gained->off_ns;
+	m->total.run_delay_ns += gained->run_delay_ns;
+	m->total.vol_switches += gained->vol_switches;
+	m->total.invol_switches += gained->invol_switches;
+	m->total.minor_faults += gained->minor_faults;
+	m->total.major_faults += gained->major_faults;
+	m->work.busy_ns += gained->segment_ns;
+	m->work.cpu_ns += gained->segment_ns - gained->segment_off_ns;
+	m->work.run_delay_ns += gained->segment_run_delay_ns;
+	if (gained->async) {
+		m->work.idle_ns += minus(gained->wall_ns, gained->busy_ns);
+	} else {
+		m->work.busy_ns += gained->self_ns;
+		m->work.cpu_ns += gained->self_ns - gained->self_off_ns;
+		m->work.run_delay_ns += gained->self_run_delay_ns;
+	}
+	row->finished_wall_ns += gained->wall_ns - gained->open_wall_ns;
+	if (gained->least_ns && ~gained->least_ns < m->min_ns)
+		m->min_ns = ~gained->least_ns;
+	if (gained->most_ns > m->max_ns)
+		m->max_ns = gained->most_ns;
+	if (n && !row->durations && histogram_new(&row->durations))
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		if (histogram_add_octave(row->durations, pieces[i].octave, pieces[i].counts))
+			return -ENOMEM;
+	return 0;
+}
+
 static struct model_event_row *trace_event_row(struct trace *trace, const struct model_event *event)
 {
 	u64 key = trace_row_key(event->thread->serial, event->path->def->id);
@@ -201,4 +243,44 @@ void trace_take_event(struct trace *trace, const struct model_event *event)
 	for (i = 0; trace->want_events && i < trace->nsinks; i++)
 		if (trace->sinks[i].event)
 			trace_fail(trace, trace->sinks[i].event(trace->sinks[i].context, event));
+}
+
+void trace_take_row(struct trace *trace, const struct wire_row *gained,
+		    const struct wire_octave *pieces, size_t n)
+{
+	struct model_path *path = trace_path(trace, gained->path);
+	struct trace_thread *thread = trace_thread(trace, gained->thread);
+	struct model_event event = {.path = path, .has_value = gained->values};
+	struct model_span span = {.path = path};
+	struct model_event_row *events;
+	struct trace_row *row;
+
+	if (!path || path->depth == 0) {
+		trace->damaged++;
+		return;
+	}
+	if (!thread) {
+		trace->no_memory++;
+		return;
+	}
+	if (path->def->kind == MODEL_EVENT) {
+		event.thread = &thread->model;
+		events = trace_event_row(trace, &event);
+		if (!events) {
+			trace->no_memory++;
+			return;
+		}
+		events->count += gained->count;
+		events->has_sum |= event.has_value;
+		events->sum = (s64)((u64)events->sum + gained->wall_ns);
+		trace->nevents += gained->count;
+		return;
+	}
+	span.thread = &thread->model;
+	row = trace_row(trace, &span);
+	if (!row || trace_add_gain(row, gained, pieces, n)) {
+		trace->no_memory++;
+		return;
+	}
+	trace->spans += gained->count + gained->open;
 }

@@ -49,6 +49,10 @@ class Trace:
         return [event for event in self.json["events"] if event["name"] == name]
 
 
+# Options that every trace of a test gets besides its own: test_stream.py runs tests of others with them.
+EXTRA = []
+
+
 def run(*args, timeout=120, **kwargs):
     """spantrace with ARGS; does not judge."""
     return subprocess.run([SPANTRACE, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -58,7 +62,7 @@ def run(*args, timeout=120, **kwargs):
 def trace(*command, options=(), timeout=120):
     """Traces COMMAND from its first instruction."""
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        done = run("-o", "json:" + out.name, *options, "--", *command, timeout=timeout)
+        done = run("-o", "json:" + out.name, *EXTRA, *options, "--", *command, timeout=timeout)
         text = open(out.name).read()
         if not text:
             raise AssertionError(f"no output: {done.stderr}")
@@ -71,7 +75,8 @@ class Attached:
     def __init__(self, *pids, options=()):
         self.out = tempfile.NamedTemporaryFile(suffix=".json")
         self.process = subprocess.Popen(
-            [SPANTRACE, "-v", "-p", ",".join(map(str, pids)), "-o", "json:" + self.out.name, *map(str, options)],
+            [SPANTRACE, "-v", "-p", ",".join(map(str, pids)), "-o", "json:" + self.out.name, *EXTRA,
+             *map(str, options)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.stderr = ""
         deadline = time.time() + 60

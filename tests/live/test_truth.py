@@ -88,7 +88,7 @@ class Losses(LiveTest):
         """spantrace is stopped while the program makes more spans than the ring holds."""
         with Target(program("usdt/threads"), "--wait", "1", "--threads", "2", "--spans", "20000") as target:
             target.expect("ready")
-            tracer = Attached(target.pid, options=["--ring-size", "64K"])
+            tracer = Attached(target.pid, options=["--stream", "--ring-size", "64K"])
             tracer.process.send_signal(signal.SIGSTOP)
             target.go()
             facts = truth(target.end())

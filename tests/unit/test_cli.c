@@ -136,8 +136,10 @@ static void test_options(void **state)
 
 	(void)state;
 	good(&w,
-	     "spantrace -p 1 -d 1.5s -m wall -P app --provider lib* -x tick --exclude a:b --by k1 --by k2 --no-follow --ring-size 3M",
+	     "spantrace -p 1 -d 1.5s -m wall -P app --provider lib* -x tick --exclude a:b --by k1 --by k2 --no-follow --ring-size 3M --rows 77 --stream",
 	     &o);
+	assert_int_equal(o.rows, 77);
+	assert_true(o.stream);
 	assert_int_equal(o.duration_ns, 1500000000);
 	assert_int_equal(o.metrics, METRIC_WALL);
 	assert_int_equal(o.nproviders, 2);
@@ -266,6 +268,10 @@ static void test_mistakes(void **state)
 		 "--by 5: rows can be split by 4 labels at most\n", ""},
 		{"s -a --ring-size 1K",
 		 "--ring-size: \"1K\" is not a size from 64K to 1G; write 16M\n", ""},
+		{"s -a --rows 15",
+		 "--rows: \"15\" is not a number from 16 to 1048576; write 100000\n", ""},
+		{"s -a --rows 1e5",
+		 "--rows: \"1e5\" is not a number from 16 to 1048576; write 100000\n", ""},
 		{"s -a --no-follow", "--no-follow and -a exclude each other: -a is every process\n",
 		 ""},
 		{"s -a -p 1", "-p and -a exclude each other; give one of -p PID, -a and -- CMD\n",

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Aggregated mode: what a span was is added to the row of its thread and path, and no record is sent. A span that
+ * finds no row, or no piece of its histogram, goes to the ring as in the other mode: nothing is lost by a full table.
+ *
+ * A thread's rows are written by that thread alone. Only those of async spans, which any thread closes, need atomics.
+ */
+#ifndef SPANTRACE_ROW_BPF_H
+#define SPANTRACE_ROW_BPF_H
+
+#include "task.bpf.h"
+
+/* A fresh element of one of the two tables: one given back, else the next that was never used; 0: none. */
+static __always_inline u32 row_alloc(void *given_back, u32 *used, u32 max)
+{
+	u32 index;
+
+	if (bpf_map_pop_elem(given_back, &index) == 0)
+		return index;
+	if (*used >= max)
+		return 0;
+	index = __sync_fetch_and_add(used, 1);
+	return index < max ? index : 0;
+}
+
+/* The thread's row of PATH, made if it has none; 0 where there is no room. */
+static __noinline u32 row_find(struct thread_state *t, u32 path)
+{
+	struct wire_row_key key = {.thread = t->serial, .path = path};
+	u32 *found = bpf_map_lookup_elem(&row_index, &key);
+	struct wire_row *row;
+	u32 index;
+
+	if (found)
+		return *found;
+	index = row_alloc(&free_rows, &rows_used, knob_rows);
+	row = index ? bpf_map_lookup_elem(&rows, &index) : NULL;
+	if (!row || bpf_map_update_elem(&row_index, &key, &index, BPF_NOEXIST))
+		return 0;
+	row->path = path;
+	row->next = t->first_row;
+	row->thread = t->serial;
+	t->first_row = index;
+	return index;
+}
+
+static __always_inline struct wire_row *row_at(u32 index)
+{
+	return index ? bpf_map_lookup_elem(&rows, &index) : NULL;
+}
+
+/* The octave of VALUE, and the bucket in it. */
+static __always_inline u32 octave_of(u64 value, u32 *bucket)
+{
+	u64 high = value >> OCTAVE_BITS;
+	u32 shift = 0, step;
+
+	if (!high) {
+		*bucket = (u32)value;
+		return 0;
+	}
+	/* The position of the highest bit. */
+	step = (high > 0xffffffff) << 5;
+	high >>= step;
+	shift |= step;
+	step = (high > 0xffff) << 4;
+	high >>= step;
+	shift |= step;
+	step = (high > 0xff) << 3;
+	high >>= step;
+	shift |= step;
+	step = (high > 0xf) << 2;
+	high >>= step;
+	shift |= step;
+	step = (high > 0x3) << 1;
+	high >>= step;
+	shift |= step;
+	shift |= high >> 1;
+	*bucket = (u32)(value >> shift) & (OCTAVE_SIZE - 1);
+	return shift + 1;
+}
+
+/* Gives ROW the piece for OCTAVE that it lacks. */
+static __noinline struct wire_octave *octave_add(u32 *link, u32 octave)
+{
+	u32 index = row_alloc(&free_octaves, &octaves_used, OCTAVES_OF(knob_rows));
+	struct wire_octave *piece = index ? bpf_map_lookup_elem(&octaves, &index) : NULL;
+
+	if (!piece || !link)
+		return NULL;
+	piece->octave = octave;
+	/* Another thread may have given the row of an async span one: then this one is the loader's to find. */
+	if (__sync_val_compare_and_swap(link, 0, index) == 0)
+		return piece;
+	bpf_map_push_elem(&free_octaves, &index, BPF_ANY);
+	return NULL;
+}
+
+/* The counter of VALUE in the histogram of ROW; NULL where there is no room. */
+static __always_inline u32 *row_bucket(struct wire_row *row, u64 value)
+{
+	struct wire_octave *piece;
+	u32 *link = &row->octave;
+	u32 bucket, octave = octave_of(value, &bucket);
+	u32 i, index;
+
+	for (i = 0; i < 64; i++) {
+		index = *link;
+		if (unlikely(!index))
+			break;
+		piece = bpf_map_lookup_elem(&octaves, &index);
+		if (!piece)
+			return NULL;
+		if (likely(piece->octave == octave))
+			return &piece->counts[bucket & (OCTAVE_SIZE - 1)];
+		link = &piece->next;
+	}
+	piece = octave_add(link, octave);
+	return piece ? &piece->counts[bucket & (OCTAVE_SIZE - 1)] : NULL;
+}
+
+static __always_inline u64 at_most(u64 value, u64 limit)
+{
+	return value < limit ? value : limit;
+}
+
+/* Adds what the scheduler counted for a frame of BUSY time; parts never exceed the whole. */
+static __always_inline void row_add_usage(struct wire_row *row, const struct frame *f, u64 busy,
+					  const struct usage *now)
+{
+	u64 off = at_most(now->off - f->base.off, busy);
+	u64 self_off = at_most(f->self_off, f->self_ns);
+
+	row->off_ns += off;
+	row->run_delay_ns += at_most(now->run_delay - f->base.run_delay, off);
+	row->self_off_ns += self_off;
+	row->self_run_delay_ns += at_most(f->self_run_delay, self_off);
+	row->vol_switches += now->vol_switches - f->base.vol_switches;
+	row->invol_switches += now->invol_switches - f->base.invol_switches;
+	row->minor_faults += now->minor_faults - f->base.minor_faults;
+	row->major_faults += now->major_faults - f->base.major_faults;
+}
+
+/* Adds frame F, closed after BUSY. USAGE is NULL where nothing happened but running. False: it is for the ring. */
+static __always_inline bool row_take(const struct frame *f, u64 busy, const struct usage *usage,
+				     u8 flags)
+{
+	struct wire_row *row = row_at(f->row);
+	u32 *bucket;
+
+	if (!row)
+		return false;
+	if (f->flags & FRAME_ASYNC) {
+		u64 self_off = at_most(f->self_off, f->self_ns);
+
+		row->segment_ns += f->self_ns;
+		row->segment_off_ns += self_off;
+		row->segment_run_delay_ns += at_most(f->self_run_delay, self_off);
+		return true;
+	}
+	if (unlikely(flags & WIRE_OPEN)) {
+		row->open++;
+		row->open_wall_ns += busy;
+	} else {
+		bucket = row_bucket(row, busy);
+		if (!bucket)
+			return false;
+		(*bucket)++;
+		row->count++;
+		if (~busy > row->least_ns)
+			row->least_ns = ~busy;
+		if (busy > row->most_ns)
+			row->most_ns = busy;
+		if (unlikely(flags & WIRE_ABANDONED))
+			row->abandoned++;
+	}
+	row->wall_ns += busy;
+	row->busy_ns += busy;
+	row->self_ns += f->self_ns;
+	if (knob_usage && unlikely(usage))
+		row_add_usage(row, f, busy, usage);
+	return true;
+}
+
+static __always_inline bool row_take_event(u32 index, u64 value, u8 flags)
+{
+	struct wire_row *row = row_at(index);
+
+	if (!row)
+		return false;
+	row->count++;
+	if (flags & WIRE_VALUE) {
+		row->values = 1;
+		row->wall_ns += value;
+	}
+	return true;
+}
+
+/* Raises *MOST to VALUE. Others do the same at the same time: a few rounds, and in the end the greater one stays. */
+static __always_inline void raise(u64 *most, u64 value)
+{
+	u64 seen = *most;
+	int i;
+
+	for (i = 0; i < 8 && seen < value; i++) {
+		u64 was = __sync_val_compare_and_swap(most, seen, value);
+
+		if (was == seen)
+			return;
+		seen = was;
+	}
+}
+
+/* The same for an async span, over at NOW, in the row of the thread that made it. */
+static __noinline bool row_take_async(const struct wire_async *span, u64 now, u8 flags)
+{
+	struct wire_row *row;
+	u64 wall, self_off, off;
+	u32 *bucket;
+
+	if (!span)
+		return false;
+	row = row_at(span->row);
+	if (!row)
+		return false;
+	wall = now - span->start_ns;
+	bucket = row_bucket(row, wall);
+	if (!bucket)
+		return false;
+	__sync_fetch_and_add(bucket, 1);
+	off = at_most(span->off_ns, span->busy_ns);
+	self_off = at_most(span->self_off_ns, span->self_ns);
+	__sync_fetch_and_add(&row->count, 1);
+	if (flags & WIRE_ABANDONED)
+		__sync_fetch_and_add(&row->abandoned, 1);
+	raise(&row->least_ns, ~wall);
+	raise(&row->most_ns, wall);
+	__sync_fetch_and_add(&row->wall_ns, wall);
+	__sync_fetch_and_add(&row->busy_ns, span->busy_ns);
+	__sync_fetch_and_add(&row->self_ns, at_most(span->self_ns, span->busy_ns));
+	if (!knob_usage)
+		return true;
+	__sync_fetch_and_add(&row->off_ns, off);
+	__sync_fetch_and_add(&row->run_delay_ns, at_most(span->run_delay_ns, off));
+	__sync_fetch_and_add(&row->self_off_ns, self_off);
+	__sync_fetch_and_add(&row->self_run_delay_ns, at_most(span->self_run_delay_ns, self_off));
+	__sync_fetch_and_add(&row->vol_switches, span->vol_switches);
+	__sync_fetch_and_add(&row->invol_switches, span->invol_switches);
+	__sync_fetch_and_add(&row->minor_faults, span->minor_faults);
+	__sync_fetch_and_add(&row->major_faults, span->major_faults);
+	return true;
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel added up becomes the same row as the records would have. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "traced.h"
+
+/* Two spans of 100 and 300 ns, off the CPU for 40 of the second; 10 of that waiting. */
+static void test_a_row_is_the_sum_of_its_records(void **state)
+{
+	struct traced *t = *state;
+	struct wire_row gained = {
+		.thread = 2,
+		.path = PATH_A_B,
+		.count = 2,
+		.abandoned = 1,
+		.wall_ns = 400,
+		.busy_ns = 400,
+		.self_ns = 350,
+		.off_ns = 40,
+		.run_delay_ns = 10,
+		.self_off_ns = 30,
+		.self_run_delay_ns = 5,
+		.vol_switches = 3,
+		.minor_faults = 4,
+		.least_ns = ~100ull,
+		.most_ns = 300,
+	};
+	struct wire_octave pieces[] = {
+		{.octave = 1, .counts = {[100 - 64] = 1}},
+		{.octave = 3, .counts = {[(300 - 256) / 4] = 1}},
+	};
+	struct wire_span span = make_span(1, PATH_A_B, 5000, 100, 100);
+	const struct model_row *row, *other;
+	u32 i;
+
+	feed_thread(t, 1, 10, 10, "streamed");
+	feed_thread(t, 2, 10, 11, "added");
+	trace_take_row(t->trace, &gained, pieces, 2);
+	span.head.flags = WIRE_ABANDONED;
+	feed(t, &span);
+	span = make_span(1, PATH_A_B, 6000, 300, 250);
+	span.usage = (struct wire_usage){.off_ns = 40,
+					 .run_delay_ns = 10,
+					 .self_off_ns = 30,
+					 .self_run_delay_ns = 5,
+					 .vol_switches = 3,
+					 .minor_faults = 4};
+	feed(t, &span);
+	row = traced_row(t, 2, PATH_A_B);
+	other = traced_row(t, 1, PATH_A_B);
+	assert_int_equal(row->count, 2);
+	assert_int_equal(row->abandoned, 1);
+	assert_int_equal(row->wall_ns, 400);
+	assert_int_equal(row->busy_ns, 400);
+	assert_int_equal(row->self_ns, 350);
+	assert_int_equal(row->self_cpu_ns, 320);
+	assert_int_equal(row->total.cpu_ns, 360);
+	assert_int_equal(row->total.run_delay_ns, 10);
+	assert_int_equal(row->min_ns, 100);
+	assert_int_equal(row->max_ns, 300);
+	assert_int_equal(row->mean_ns, 200);
+	assert_memory_equal(&row->total, &other->total, sizeof(row->total));
+	assert_memory_equal(&row->work, &other->work, sizeof(row->work));
+	assert_int_equal(row->self_cpu_ns, other->self_cpu_ns);
+	for (i = 0; i <= 10; i++)
+		assert_int_equal(model_quantile(row, i / 10.0), model_quantile(other, i / 10.0));
+}
+
+static void test_gains_add_up(void **state)
+{
+	struct traced *t = *state;
+	struct wire_row gained = {.thread = 1,
+				  .path = PATH_C,
+				  .count = 1,
+				  .open = 1,
+				  .wall_ns = 70,
+				  .open_wall_ns = 20,
+				  .busy_ns = 70,
+				  .self_ns = 70,
+				  .least_ns = ~50ull,
+				  .most_ns = 50};
+	struct wire_octave piece = {.octave = 0, .counts = {[50] = 1}};
+	struct trace_counts counts;
+	const struct model_row *row;
+
+	trace_take_row(t->trace, &gained, &piece, 1);
+	trace_take_row(t->trace, &gained, &piece, 1);
+	row = traced_row(t, 1, PATH_C);
+	assert_int_equal(row->count, 2);
+	assert_int_equal(row->open, 2);
+	assert_int_equal(row->wall_ns, 140);
+	assert_int_equal(row->mean_ns, 50);
+	assert_int_equal(row->max_ns, 50);
+	assert_int_equal(row->work.cpu_ns, 140);
+	trace_counts(t->trace, &counts);
+	assert_int_equal(counts.spans, 4);
+}
+
+/* An async span's busy time ran elsewhere: here it leaves its idle time, and what of it ran here. */
+static void test_async_rows(void **state)
+{
+	struct traced *t = *state;
+	struct wire_row gained = {.thread = 1,
+				  .path = PATH_JOB,
+				  .count = 1,
+				  .wall_ns = 1000,
+				  .busy_ns = 400,
+				  .self_ns = 300,
+				  .segment_ns = 120,
+				  .segment_off_ns = 20,
+				  .segment_run_delay_ns = 5,
+				  .least_ns = ~1000ull,
+				  .most_ns = 1000,
+				  .async = 1};
+	const struct model_row *row;
+
+	trace_take_row(t->trace, &gained, NULL, 0);
+	row = traced_row(t, 1, PATH_JOB);
+	assert_int_equal(row->work.idle_ns, 600);
+	assert_int_equal(row->work.busy_ns, 120);
+	assert_int_equal(row->work.cpu_ns, 100);
+	assert_int_equal(row->work.run_delay_ns, 5);
+	assert_int_equal(row->self_ns, 300);
+}
+
+static void test_event_rows(void **state)
+{
+	struct traced *t = *state;
+	struct wire_row gained = {
+		.thread = 1, .path = PATH_TICK, .count = 3, .wall_ns = (u64)-7, .values = 1};
+	const struct profile *profile;
+
+	trace_take_row(t->trace, &gained, NULL, 0);
+	gained.path = PATH_A_TICK; /* the same event, under another path: one row */
+	trace_take_row(t->trace, &gained, NULL, 0);
+	profile = traced_profile(t);
+	assert_int_equal(profile->nevents, 1);
+	assert_int_equal(profile->events[0].count, 6);
+	assert_int_equal(profile->events[0].sum, -14);
+	assert_true(profile->events[0].has_sum);
+}
+
+static void test_rows_of_no_path(void **state)
+{
+	struct traced *t = *state;
+	struct wire_row gained = {.thread = 1, .path = TRACED_USED, .count = 1};
+
+	trace_take_row(t->trace, &gained, NULL, 0);
+	gained.path = PATH_ROOT;
+	trace_take_row(t->trace, &gained, NULL, 0);
+	assert_int_equal(trace_damaged(t->trace), 2);
+	assert_int_equal(traced_profile(t)->nrows, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_row_is_the_sum_of_its_records, traced_setup,
+						traced_teardown),
+		cmocka_unit_test_setup_teardown(test_gains_add_up, traced_setup, traced_teardown),
+		cmocka_unit_test_setup_teardown(test_async_rows, traced_setup, traced_teardown),
+		cmocka_unit_test_setup_teardown(test_event_rows, traced_setup, traced_teardown),
+		cmocka_unit_test_setup_teardown(test_rows_of_no_path, traced_setup,
+						traced_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

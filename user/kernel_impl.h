@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What kernel.c (load, feed, drain) and kernel_rows.c (totals in rows) share. */
+#ifndef SPANTRACE_KERNEL_IMPL_H
+#define SPANTRACE_KERNEL_IMPL_H
+
+#include <bpf/libbpf.h>
+
+#include "kernel.h"
+#include "spantrace.skel.h"
+
+struct kernel {
+	struct spantrace_bpf *skel;
+	struct ring_buffer *control;
+	struct ring_buffer *rings;
+	int *ring_fds; /* one a CPU */
+	u32 nrings;
+	size_t ring_bytes;
+	const struct wire_path *paths;
+	size_t paths_bytes;
+	u32 nrows, noctaves;   /* aggregated mode; else 0 */
+	struct wire_row *rows; /* as the kernel has them, mapped as far as they are used */
+	struct wire_octave *octaves;
+	size_t rows_mapped, octaves_mapped; /* bytes */
+	struct wire_row *rows_taken;        /* what of them was handed on */
+	struct wire_octave *octaves_taken;
+	kernel_record_fn record;
+	void *context;
+};
+
+/* Between open and load: room for ROWS rows. 0 or -errno. */
+int kernel_rows_size(struct kernel *kernel, u32 rows);
+/* Maps the tables of the aggregated mode. 0 or -errno. */
+int kernel_rows_map(struct kernel *kernel);
+void kernel_rows_unmap(struct kernel *kernel);
+
+#endif
