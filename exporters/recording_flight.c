@@ -114,7 +114,7 @@ int recording_flight_add(struct recording_flight *flight,
 	list_add(&flight->spans, block);
 	flight->bytes += header->length;
 	recording_flight_pass(flight, header->last_ns);
-	while (flight->bytes > flight->last_bytes) {
+	while (flight->spans.first && flight->bytes > flight->last_bytes) {
 		const struct recording_block_header *first = &flight->spans.first->header;
 
 		flight->squeezed += first->spans + first->events;
