@@ -60,6 +60,7 @@ struct exporter_ops {
 	const char *extension; /* ".folded": what a path that names no format ends in; NULL: none */
 	const char *const *keys; /* option keys it takes, NULL-terminated */
 	bool binary;             /* refuse to write it to a terminal */
+	bool parts; /* after finish, begin may be called again, with another e->out: the next file */
 	/* Each returns 0 or -errno; write errors on e->out may be left to the caller, who checks it at the end.
 	 * All but finish may be NULL; a format without span needs totals only. Spans and events come in the order of
 	 * their ends on each thread (an async span's is that of the thread it was made on: no order). */

@@ -149,6 +149,8 @@ static int recording_set_info(struct recording *r, const struct profile *run)
 	info_text(&r->info, RECORDING_TARGET, run->target);
 	put(&r->info, RECORDING_METRICS);
 	put(&r->info, run->metrics);
+	if (run->is_part)
+		put(&r->info, RECORDING_PART);
 	r->start_ns = run->start_ns;
 	r->start_realtime_ns = run->start_realtime_ns;
 	return r->info.failed ? -ENOMEM : 0;
@@ -391,7 +393,7 @@ static void recording_cut(struct recording *r, const struct exporter *e, u64 end
 static int recording_write_rest(struct recording *r, const struct exporter *e,
 				const struct profile *profile)
 {
-	struct stretch stretch = {.start_ns = profile->start_ns};
+	struct stretch stretch = {.start_ns = profile->start_ns, .is_part = profile->is_part};
 	int err = recording_encoder_close(r->encoder);
 
 	if (err)
@@ -429,6 +431,7 @@ const struct exporter_ops exporter_recording = {
 	.name = "recording",
 	.extension = ".spans",
 	.binary = true,
+	.parts = true,
 	.begin = recording_begin,
 	.span = recording_span,
 	.event = recording_event,

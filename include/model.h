@@ -196,6 +196,7 @@ struct profile {
 	u64 end_ns;      /* detach */
 	u64 start_realtime_ns; /* start_ns on the wall clock, since 1970 */
 	u32 metrics;           /* METRIC_* */
+	bool is_part; /* start, end and losses are those of one of several files; inside_ns of threads is not */
 
 	const struct model_row *rows;
 	size_t nrows;

@@ -79,6 +79,8 @@ enum recording_info {
 	RECORDING_START = 5,   /* varint start_ns, varint start_realtime_ns */
 	RECORDING_METRICS = 6, /* varint METRIC_* */
 	RECORDING_COUNTER = 7, /* text: what times are of, where not of the clock (measureme) */
+	/* nothing: one of several files; its spans may have begun before RECORDING_START */
+	RECORDING_PART = 8,
 };
 
 /* Tags of items in NAMES. Every item gives its number first, a varint from 1; one that was given before is replaced. */
@@ -141,7 +143,7 @@ enum recording_state {
 	RECORDING_ENDED = 1,
 	/* ref thread, varint end_ns (0: it runs), varint 1 + inside_ns (0: what the file's spans add up to) */
 	RECORDING_THREAD_END = 2,
-	/* text name, varint count: since the trace began */
+	/* text name, varint count: since RECORDING_START; of a flight recorder, since the trace began */
 	RECORDING_LOSS = 3,
 	/* text marker, text why */
 	RECORDING_REFUSED = 4,

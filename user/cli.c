@@ -11,8 +11,10 @@
 #include "util/log.h"
 
 /* Who takes an option. */
-#define FOR_TRACE 0x1u
-#define FOR_LIST  0x2u
+#define FOR_TRACE  0x1u
+#define FOR_LIST   0x2u
+#define FOR_RECORD 0x4u
+#define FOR_BOTH   (FOR_TRACE | FOR_RECORD)
 
 /* Options without a letter. */
 enum {
@@ -24,33 +26,47 @@ enum {
 	OPT_STATS,
 	OPT_STREAM,
 	OPT_VERSION,
+	OPT_MAX_SIZE,
+	OPT_MAX_TIME,
+	OPT_KEEP,
+	OPT_LAST,
+	OPT_TRIGGER,
 };
 
 static const struct cli_option options_table[] = {
-	{'p', "pid", "PID[,PID…]", "these processes; repeatable", FOR_TRACE | FOR_LIST},
-	{'a', "all", NULL, "every process on the machine", FOR_TRACE | FOR_LIST},
-	{'d', "duration", "TIME", "stop after that long: 10s, 500ms, 2m", FOR_TRACE},
+	{'p', "pid", "PID[,PID…]", "these processes; repeatable", FOR_BOTH | FOR_LIST},
+	{'a', "all", NULL, "every process on the machine", FOR_BOTH | FOR_LIST},
+	{'d', "duration", "TIME", "stop after that long: 10s, 500ms, 2m", FOR_BOTH},
 	{'o', "output", "[FORMAT[,KEY=VALUE…]:]PATH",
 	 "write there; repeatable; `-` is stdout (default: summary:-)", FOR_TRACE},
-	{'m', "metrics", "LIST", "what to measure: wall,cpu (default: both)", FOR_TRACE},
-	{'P', "provider", "GLOB", "only these providers; repeatable", FOR_TRACE | FOR_LIST},
+	{'o', "output", "[FORMAT[,KEY=VALUE…]:]PATH",
+	 "write there; repeatable (default: recording:" RECORD_PATH ")", FOR_RECORD},
+	{OPT_MAX_SIZE, "max-size", "SIZE", "end a file before it is larger: 100M", FOR_RECORD},
+	{OPT_MAX_TIME, "max-time", "TIME", "end a file after that long: 1h", FOR_RECORD},
+	{OPT_KEEP, "keep", "N", "keep N files besides the current one (default: all)", FOR_RECORD},
+	{OPT_LAST, "last", "TIME",
+	 "keep that much in memory; write it on SIGUSR1, a trigger and at the end", FOR_RECORD},
+	{OPT_TRIGGER, "trigger", "NAME>TIME",
+	 "… when a span takes longer: 'app:job>50ms'; repeatable", FOR_RECORD},
+	{'m', "metrics", "LIST", "what to measure: wall,cpu (default: both)", FOR_BOTH},
+	{'P', "provider", "GLOB", "only these providers; repeatable", FOR_BOTH | FOR_LIST},
 	{'s', "span", "NAME=START..END[,END…][@ARG]",
-	 "a pair of markers provider:name; @ARG, from 0, is the id", FOR_TRACE | FOR_LIST},
+	 "a pair of markers provider:name; @ARG, from 0, is the id", FOR_BOTH | FOR_LIST},
 	{'x', "exclude", "GLOB", "leave out these spans and events; repeatable",
-	 FOR_TRACE | FOR_LIST},
-	{OPT_BY, "by", "KEY", "split rows by this label; repeatable", FOR_TRACE},
-	{OPT_NO_FOLLOW, "no-follow", NULL, "not the children of the processes", FOR_TRACE},
-	{OPT_RING_SIZE, "ring-size", "SIZE", "of each CPU's ring buffer (default 8M)", FOR_TRACE},
+	 FOR_BOTH | FOR_LIST},
+	{OPT_BY, "by", "KEY", "split rows by this label; repeatable", FOR_BOTH},
+	{OPT_NO_FOLLOW, "no-follow", NULL, "not the children of the processes", FOR_BOTH},
+	{OPT_RING_SIZE, "ring-size", "SIZE", "of each CPU's ring buffer (default 8M)", FOR_BOTH},
 	{OPT_ROWS, "rows", "N", "threads times paths to add up in the kernel (default 32768)",
-	 FOR_TRACE},
-	{OPT_STATS, "stats", NULL, "print at the end what the trace itself has cost", FOR_TRACE},
+	 FOR_BOTH},
+	{OPT_STATS, "stats", NULL, "print at the end what the trace itself has cost", FOR_BOTH},
 	{OPT_STREAM, "stream", NULL,
-	 "every span to the loader, also where the kernel could add them up", FOR_TRACE},
-	{OPT_JSON, "json", NULL, "JSON to stdout", FOR_TRACE | FOR_LIST},
-	{'q', "quiet", NULL, "errors only", FOR_TRACE | FOR_LIST},
-	{'v', "verbose", NULL, "more; twice: everything", FOR_TRACE | FOR_LIST},
+	 "every span to the loader, also where the kernel could add them up", FOR_BOTH},
+	{OPT_JSON, "json", NULL, "JSON to stdout", FOR_BOTH | FOR_LIST},
+	{'q', "quiet", NULL, "errors only", FOR_BOTH | FOR_LIST},
+	{'v', "verbose", NULL, "more; twice: everything", FOR_BOTH | FOR_LIST},
 	{OPT_VERSION, "version", NULL, "print the version", FOR_TRACE},
-	{'h', "help", NULL, "print this", FOR_TRACE | FOR_LIST},
+	{'h', "help", NULL, "print this", FOR_BOTH | FOR_LIST},
 };
 
 #define NOPTIONS (sizeof(options_table) / sizeof(options_table[0]))
@@ -104,6 +120,16 @@ static int take_option(void *context, int letter, const char *arg)
 	case 'h':
 		o->action = ACTION_HELP;
 		return 1;
+	case OPT_MAX_SIZE:
+		return cli_value_max_size(o, arg);
+	case OPT_MAX_TIME:
+		return cli_value_time(&o->parts.max_ns, "--max-time", 1, arg);
+	case OPT_KEEP:
+		return cli_value_keep(o, arg);
+	case OPT_LAST:
+		return cli_value_time(&o->parts.last_ns, "--last", LAST_MIN_NS, arg);
+	case OPT_TRIGGER:
+		return cli_value_trigger(o, arg);
 	case OPT_VERSION:
 		o->action = ACTION_VERSION;
 		return 1;
@@ -180,14 +206,17 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 	struct options o = {.metrics = METRIC_WALL | METRIC_CPU,
 			    .follow = true,
 			    .ring_bytes = RING_BYTES_DEFAULT,
-			    .rows = ROWS_DEFAULT};
+			    .rows = ROWS_DEFAULT,
+			    .parts.keep = PARTS_KEEP_ALL};
 	/* A trace stops at the first word that is no option: what follows is another program's. */
 	const struct cli_grammar grammar = {
 		.table = options_table,
 		.n = NOPTIONS,
 		.forms = form,
-		.stop = form == FOR_TRACE,
-		.help = form == FOR_LIST ? "spantrace help list" : "spantrace --help",
+		.stop = form != FOR_LIST,
+		.help = form == FOR_LIST     ? "spantrace help list"
+			: form == FOR_RECORD ? "spantrace help record"
+					     : "spantrace --help",
 		.take = take_option,
 	};
 	struct cli_words words = {.rest = argc};
@@ -204,6 +233,8 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 				       : settle_mode(&o, argv + words.rest, words.dashes);
 		if (!err && form == FOR_TRACE)
 			err = cli_settle_outputs(&o);
+		if (!err && form == FOR_RECORD)
+			err = cli_settle_record(&o);
 		if (err)
 			goto out;
 		o.argv = argv + words.rest;
@@ -227,6 +258,11 @@ int cli_parse_list(int argc, char **argv, struct options *out)
 	return parse(argc, argv, FOR_LIST, out);
 }
 
+int cli_parse_record(int argc, char **argv, struct options *out)
+{
+	return parse(argc, argv, FOR_RECORD, out);
+}
+
 void options_free(struct options *o)
 {
 	for (size_t i = 0; i < o->nspans; i++)
@@ -237,6 +273,7 @@ void options_free(struct options *o)
 	free(o->providers);
 	free(o->excludes);
 	free(o->by);
+	free(o->parts.triggers);
 	*o = (struct options){0};
 }
 
@@ -248,4 +285,9 @@ void cli_print_options(FILE *out)
 void cli_print_list_options(FILE *out)
 {
 	cli_print_table(out, options_table, NOPTIONS, FOR_LIST);
+}
+
+void cli_print_record_options(FILE *out)
+{
+	cli_print_table(out, options_table, NOPTIONS, FOR_RECORD);
 }

@@ -20,6 +20,8 @@
 #include "../include/limits.h"
 #include "../include/version.h"
 #include "pair_spec.h"
+#include "parts.h"
+#include "trigger.h"
 
 enum cli_status {
 	CLI_DONE = 0,
@@ -47,6 +49,21 @@ struct options_output {
 	const char *path; /* "-" is stdout */
 };
 
+/* How `record` cuts recordings into files. */
+struct options_parts {
+	bool on;       /* SIGUSR1 ends one too */
+	u64 max_bytes; /* 0: no limit */
+	u64 max_ns;
+	u32 keep;    /* besides the current one, or PARTS_KEEP_ALL */
+	u64 last_ns; /* flight recorder: what it holds; 0: none */
+	struct trigger *triggers;
+	size_t ntriggers;
+};
+
+#define RECORD_PATH    "spantrace.spans"
+#define PART_BYTES_MIN (256u << 10)
+#define LAST_MIN_NS    1000000000ull
+
 #define RING_BYTES_DEFAULT (8u << 20)
 #define RING_BYTES_MIN     (64u << 10)
 #define RING_BYTES_MAX     (1u << 30)
@@ -72,6 +89,7 @@ struct options {
 	size_t nspans;
 	const char **by; /* label keys that split rows */
 	size_t nby;
+	struct options_parts parts;
 	bool follow; /* the children too */
 	u32 rows;    /* room in the kernel for totals */
 	bool stats;  /* what the trace itself costs */
@@ -100,6 +118,8 @@ int cli_main(int argc, char **argv, const struct command *commands,
 int cli_parse(int argc, char **argv, struct options *out);
 /* The same for `list`, which takes fewer options, and files in argv (it is put in order). */
 int cli_parse_list(int argc, char **argv, struct options *out);
+/* The same for `record`, which takes more. */
+int cli_parse_record(int argc, char **argv, struct options *out);
 void options_free(struct options *options);
 
 /* Whether -q and -v go together: 0, or -EINVAL with the message printed. */
@@ -112,6 +132,7 @@ int cli_status_of(int err);
 /* The option tables for people. */
 void cli_print_options(FILE *out);
 void cli_print_list_options(FILE *out);
+void cli_print_record_options(FILE *out);
 
 /* Every format of -o and the options it takes. */
 void cli_print_formats(FILE *out);

@@ -31,4 +31,13 @@ int cli_add_output(struct options *o, const struct options_output *output);
 /* Where no output was asked for, and where --json was: the default one. */
 int cli_settle_outputs(struct options *o);
 
+/* cli_record.c, as above. */
+int cli_value_max_size(struct options *o, const char *text);
+int cli_value_keep(struct options *o, const char *text);
+int cli_value_trigger(struct options *o, const char *text);
+/* A time of AT_LEAST ns; OPTION is its name in messages. */
+int cli_value_time(u64 *ns, const char *option, u64 at_least, const char *text);
+/* What `record` writes, where -o does not say it; and whether its options go together. */
+int cli_settle_record(struct options *o);
+
 #endif

@@ -4,10 +4,12 @@
 #include "doctor.h"
 #include "export.h"
 #include "list.h"
+#include "record.h"
 #include "session.h"
 #include "view.h"
 
 static const struct command commands[] = {
+	{"record", "trace into a file, a row of files, or a flight recorder", record_run},
 	{"list", "markers of files or processes, and the spans and events they make", list_run},
 	{"export", "a recording or an event file in any other format", export_run},
 	{"view", "the single spans and events of such a file", view_run},

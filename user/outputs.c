@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See outputs.h. */
-#include "outputs.h"
+#include "outputs_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,20 +11,6 @@
 
 #include "util/cleanup.h"
 #include "util/log.h"
-
-struct output {
-	const char *path;
-	struct exporter exporter;
-	const struct profile *run;
-	bool begun;
-	int failed; /* what it could not begin with: it gets nothing more */
-};
-
-struct outputs {
-	struct output *items;
-	size_t n;
-	struct profile run;
-};
 
 /* The terminal's width, for formats that are read there. */
 static void output_terminal(struct output *output)
@@ -38,35 +24,37 @@ static void output_terminal(struct output *output)
 		output->exporter.options.width = size.ws_col;
 }
 
-static int output_open(struct output *output)
+int output_open_file(struct output *output, const char *path, int flags)
 {
-	AUTO_CLOSE int fd = -1;
-
-	if (strcmp(output->path, "-") == 0) {
-		if (output->exporter.ops->binary && isatty(STDOUT_FILENO)) {
-			log_error(
-				"%s is binary and stdout is a terminal; write it to a file: -o %s:FILE",
-				output->exporter.ops->name, output->exporter.ops->name);
-			return -EINVAL;
-		}
-		output->exporter.out = stdout;
-		output_terminal(output);
-		return 0;
-	}
 	/* Read and write, so that a pipe without a reader does not block; no O_TRUNC, see outputs.h. */
-	fd = open(output->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-	if (fd < 0 && errno == EACCES)
-		fd = open(output->path, O_WRONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | flags, 0666);
+
+	if (fd < 0 && errno == EACCES && !flags)
+		fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0) {
 		int err = -errno;
 
-		log_error("cannot write %s: %s", output->path, strerror(-err));
+		log_error("cannot write %s: %s", path, strerror(-err));
 		return err;
 	}
 	output->exporter.out = fdopen(fd, "w");
 	if (!output->exporter.out)
 		return -errno;
 	(void)TAKE_FD(fd);
+	return 0;
+}
+
+static int output_open(struct output *output)
+{
+	if (strcmp(output->path, "-") != 0)
+		return output_open_file(output, output->path, 0);
+	if (output->exporter.ops->binary && isatty(STDOUT_FILENO)) {
+		log_error("%s is binary and stdout is a terminal; write it to a file: -o %s:FILE",
+			  output->exporter.ops->name, output->exporter.ops->name);
+		return -EINVAL;
+	}
+	output->exporter.out = stdout;
+	output_terminal(output);
 	return 0;
 }
 
@@ -129,7 +117,8 @@ static int output_check_alone(const struct outputs *outputs, const struct output
 	return -EINVAL;
 }
 
-int outputs_new(const struct options_output *what, size_t n, u32 metrics, struct outputs **out)
+int outputs_new_parts(const struct options_output *what, size_t n, u32 metrics,
+		      const struct options_parts *parts, struct outputs **out)
 {
 	CLEANUP(outputs_free) struct outputs *outputs = calloc(1, sizeof(*outputs));
 	size_t i;
@@ -144,14 +133,17 @@ int outputs_new(const struct options_output *what, size_t n, u32 metrics, struct
 		err = output_check_value(&what[i], metrics);
 	for (i = 0; i < n && !err; i++) {
 		struct output *output = &outputs->items[i];
+		bool in_parts = parts && what[i].format->parts;
 
 		output->path = what[i].path;
-		output->run = &outputs->run;
+		output->all = outputs;
 		output->exporter.ops = what[i].format;
 		output->exporter.options = what[i].options;
-		err = output_open(output);
-		if (!err)
+		err = in_parts && parts->last_ns ? 0 : output_open(output);
+		if (!err && output->exporter.out)
 			err = output_check_alone(outputs, output);
+		if (!err && in_parts)
+			err = output_parts_open(output, parts);
 		outputs->n++; /* what is open is closed with the others */
 	}
 	if (err)
@@ -160,7 +152,12 @@ int outputs_new(const struct options_output *what, size_t n, u32 metrics, struct
 	return 0;
 }
 
-static int output_close(struct output *output)
+int outputs_new(const struct options_output *what, size_t n, u32 metrics, struct outputs **out)
+{
+	return outputs_new_parts(what, n, metrics, NULL, out);
+}
+
+int output_close(struct output *output)
 {
 	FILE *out = TAKE_PTR(output->exporter.out);
 	int err = 0;
@@ -188,41 +185,80 @@ void outputs_free(struct outputs **out)
 		if (output->exporter.ops->free)
 			output->exporter.ops->free(&output->exporter);
 		output_close(output);
+		free(output->real);
 	}
 	free(outputs->items);
 	free(outputs);
 }
 
-/* Called once, before the first byte: what a regular file held goes now. */
-static int output_begin(struct output *output)
+int output_fail(struct output *output, int err)
 {
 	const struct exporter_ops *ops = output->exporter.ops;
 
-	if (output->begun)
-		return output->failed;
-	output->begun = true;
-	if (output->exporter.out != stdout && ftruncate(fileno(output->exporter.out), 0) &&
-	    errno != EINVAL)
-		output->failed = -errno;
-	else if (ops->begin)
-		output->failed = ops->begin(&output->exporter, output->run);
-	return output->failed;
+	log_error("cannot write %s to %s: %s%s", ops->name, output->path, strerror(-err),
+		  ops->parts ? "; what it holds so far can be read" : "");
+	output->failed = err;
+	return err;
 }
 
+/* What a regular file held goes now. */
+int output_begin(struct output *output)
+{
+	const struct exporter_ops *ops = output->exporter.ops;
+	struct profile part;
+	FILE *out;
+	int err;
+
+	if (output->begun)
+		return 0;
+	output->begun = true;
+	err = output_in_parts(output) ? output_parts_begin(output) : 0;
+	if (err)
+		return err;
+	out = output->exporter.out;
+	if (out && out != stdout && ftruncate(fileno(out), 0) && errno != EINVAL)
+		return -errno;
+	if (!ops->begin)
+		return 0;
+	if (!output_in_parts(output))
+		return ops->begin(&output->exporter, &output->all->run);
+	output_parts_profile(output, &output->all->run, &part);
+	return ops->begin(&output->exporter, &part);
+}
+
+/* Neither returns an error: it is this output's alone. */
 static int output_span(void *context, const struct model_span *span)
 {
 	struct output *output = context;
-	int err = output_begin(output);
+	int err;
 
-	return err ? err : output->exporter.ops->span(&output->exporter, span);
+	if (output->failed)
+		return 0;
+	err = output_begin(output);
+	if (!err)
+		err = output->exporter.ops->span(&output->exporter, span);
+	if (!err && output_in_parts(output))
+		err = output_parts_span(output, span);
+	if (err)
+		output_fail(output, err);
+	return 0;
 }
 
 static int output_event(void *context, const struct model_event *event)
 {
 	struct output *output = context;
-	int err = output_begin(output);
+	int err;
 
-	return err ? err : output->exporter.ops->event(&output->exporter, event);
+	if (output->failed)
+		return 0;
+	err = output_begin(output);
+	if (!err)
+		err = output->exporter.ops->event(&output->exporter, event);
+	if (!err && output_in_parts(output))
+		err = output_parts_event(output, event);
+	if (err)
+		output_fail(output, err);
+	return 0;
 }
 
 bool outputs_want_spans(const struct outputs *outputs)
@@ -239,6 +275,7 @@ int outputs_listen(struct outputs *outputs, struct trace *trace)
 {
 	size_t i;
 
+	outputs->trace = trace;
 	for (i = 0; i < outputs->n; i++) {
 		const struct exporter_ops *ops = outputs->items[i].exporter.ops;
 		struct trace_sink sink = {
@@ -256,26 +293,74 @@ int outputs_listen(struct outputs *outputs, struct trace *trace)
 void outputs_begin(struct outputs *outputs, const struct profile *run)
 {
 	outputs->run = *run;
+	outputs->so_far = *run;
 }
 
-int outputs_tick(struct outputs *outputs, const struct profile *so_far)
+static void output_tick(struct output *output, const struct profile *so_far)
 {
-	int first = 0;
+	const struct exporter_ops *ops = output->exporter.ops;
+	struct profile part = *so_far;
+	int err = 0;
+
+	if (output_in_parts(output))
+		output_parts_profile(output, so_far, &part);
+	if (ops->tick)
+		err = output_begin(output);
+	if (!err && ops->tick)
+		err = ops->tick(&output->exporter, &part);
+	if (!err && output_in_parts(output))
+		err = output_parts_tick(output, so_far);
+	if (err)
+		output_fail(output, err);
+}
+
+void outputs_tick(struct outputs *outputs, const struct profile *so_far)
+{
 	size_t i;
 
-	for (i = 0; i < outputs->n; i++) {
-		struct output *output = &outputs->items[i];
-		int err = 0;
+	outputs->so_far = *so_far;
+	for (i = 0; i < outputs->n; i++)
+		if (!outputs->items[i].failed)
+			output_tick(&outputs->items[i], so_far);
+}
 
-		if (!output->exporter.ops->tick)
-			continue;
+void outputs_cut(struct outputs *outputs)
+{
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++)
+		outputs->items[i].parts.wanted = output_in_parts(&outputs->items[i]);
+}
+
+bool outputs_left(const struct outputs *outputs)
+{
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++)
+		if (!outputs->items[i].failed)
+			return true;
+	return outputs->n == 0;
+}
+
+static int output_finish(struct output *output, const struct profile *profile)
+{
+	int err;
+
+	if (output->failed)
+		return output->failed;
+	errno = 0;
+	if (output_in_parts(output)) {
+		err = output_parts_finish(output, profile);
+		if (output_in_flight(output)) /* each file had its own message */
+			return output->failed = err;
+	} else {
 		err = output_begin(output);
 		if (!err)
-			err = output->exporter.ops->tick(&output->exporter, so_far);
-		if (!first)
-			first = err;
+			err = output->exporter.ops->finish(&output->exporter, profile);
+		if (!err)
+			err = output_close(output);
 	}
-	return first;
+	return err ? output_fail(output, err) : 0;
 }
 
 int outputs_finish(struct outputs *outputs, const struct profile *profile)
@@ -284,19 +369,8 @@ int outputs_finish(struct outputs *outputs, const struct profile *profile)
 	size_t i;
 
 	for (i = 0; i < outputs->n; i++) {
-		struct output *output = &outputs->items[i];
-		int err;
+		int err = output_finish(&outputs->items[i], profile);
 
-		errno = 0;
-		err = output_begin(output);
-		if (!err)
-			err = output->exporter.ops->finish(&output->exporter, profile);
-		if (!err)
-			err = output_close(output);
-		if (!err)
-			continue;
-		log_error("cannot write %s to %s: %s", output->exporter.ops->name, output->path,
-			  strerror(-err));
 		if (!first)
 			first = err;
 	}

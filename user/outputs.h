@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The files that a run writes, a trace or a replay: opened before it starts, so that a path that cannot be written is
- * known then, and written at its end. */
+ * known then, and written at its end or as it goes on.
+ *
+ * An output that cannot be written any further (the disk is full) is said so once and gets nothing more; the others go
+ * on. What it has written stays.
+ */
 #ifndef SPANTRACE_OUTPUTS_H
 #define SPANTRACE_OUTPUTS_H
 
@@ -15,6 +19,9 @@ struct outputs;
  * printed: also where two lead to one file, and where one is to show what is not measured. A file that was there keeps its
  * content until there is something to write. */
 int outputs_new(const struct options_output *what, size_t n, u32 metrics, struct outputs **out);
+/* The same, with the outputs whose format can be written in parts written so, as PARTS says, which is borrowed. */
+int outputs_new_parts(const struct options_output *what, size_t n, u32 metrics,
+		      const struct options_parts *parts, struct outputs **out);
 void outputs_free(struct outputs **outputs);
 /* The path, as given, of the output that goes to the file of STATUS; NULL: none does. */
 const char *outputs_find(const struct outputs *outputs, const struct stat *status);
@@ -22,12 +29,17 @@ const char *outputs_find(const struct outputs *outputs, const struct stat *statu
 bool outputs_want_spans(const struct outputs *outputs);
 /* Gives the formats that want single spans to TRACE. */
 int outputs_listen(struct outputs *outputs, struct trace *trace);
-/* The trace begins: RUN says which, as in exporter.h; its strings are borrowed until the outputs' end. Before the first
- * span. */
+/* The trace begins: RUN says which, as in exporter.h; its strings and losses are borrowed until the outputs' end. Before
+ * the first span. */
 void outputs_begin(struct outputs *outputs, const struct profile *run);
-/* Lets the formats write what has waited. SO_FAR is the run with its end and losses by now. 0 or the first -errno. */
-int outputs_tick(struct outputs *outputs, const struct profile *so_far);
-/* Writes and closes all. The first -errno, with a message for each that failed. */
+/* Lets the formats write what has waited, and ends parts. SO_FAR is the run with its end and losses by now; borrowed as
+ * RUN is. */
+void outputs_tick(struct outputs *outputs, const struct profile *so_far);
+/* SIGUSR1: at the next tick the current parts end, and flight recorders write. */
+void outputs_cut(struct outputs *outputs);
+/* Whether any can still be written. */
+bool outputs_left(const struct outputs *outputs);
+/* Writes and closes all. 0, or the -errno of the first that failed, now or before; each has its message. */
 int outputs_finish(struct outputs *outputs, const struct profile *profile);
 
 #endif

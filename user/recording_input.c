@@ -224,3 +224,17 @@ bool recording_input_more(struct recording_input *in)
 {
 	return input_fill(in, 1) == 0 && input_left(in);
 }
+
+u64 recording_input_earliest(const struct recording_input *in)
+{
+	struct recording_block_header header;
+	u64 earliest = UINT64_MAX;
+	off_t at = (off_t)in->offset;
+
+	while (pread(in->fd, &header, HEADER, at) == (ssize_t)HEADER && header_is_good(&header)) {
+		if (header.kind == RECORDING_SPANS && header.last_ns && header.first_ns < earliest)
+			earliest = header.first_ns;
+		at += (off_t)(HEADER + header.length);
+	}
+	return earliest;
+}

@@ -40,6 +40,7 @@ static int info_text(struct recording_bytes *b, char **out)
 	return *out ? 0 : -ENOMEM;
 }
 
+/* 0, 1 where it is a part, or -errno. */
 static int info_item(struct replay_info *info, struct recording_bytes *b, u8 tag)
 {
 	u64 metrics;
@@ -55,6 +56,8 @@ static int info_item(struct replay_info *info, struct recording_bytes *b, u8 tag
 		return info_text(b, &info->target);
 	case RECORDING_COUNTER:
 		return info_text(b, &info->counter);
+	case RECORDING_PART:
+		return 1;
 	case RECORDING_START:
 		return bytes_get(b, &info->start_ns) && bytes_get(b, &info->start_realtime_ns)
 			       ? 0
@@ -69,14 +72,33 @@ static int info_item(struct replay_info *info, struct recording_bytes *b, u8 tag
 	return -EBADMSG;
 }
 
+/* Spans were open when the part began: it is of the time since the first of them did. */
+static void reader_see_part(struct recording_reader *r)
+{
+	struct replay_info *info = &r->replay->info;
+	u64 earliest = recording_input_earliest(&r->input), before;
+
+	if (earliest >= info->start_ns)
+		return;
+	before = info->start_ns - earliest;
+	info->start_ns = earliest;
+	info->start_realtime_ns =
+		info->start_realtime_ns > before ? info->start_realtime_ns - before : 0;
+}
+
 static int reader_info(struct recording_reader *r, struct recording_bytes b)
 {
+	bool is_part = false;
 	int err = 0;
 
-	while (!err && b.at < b.end)
+	while (err >= 0 && b.at < b.end) {
 		err = info_item(&r->replay->info, &b, *b.at++);
+		is_part |= err == 1;
+	}
 	r->has_info = r->begun = true;
-	return err;
+	if (is_part)
+		reader_see_part(r);
+	return err < 0 ? err : 0;
 }
 
 /* --- STATE and END -------------------------------------------------------------------------------- */

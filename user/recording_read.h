@@ -41,6 +41,9 @@ void recording_input_free(struct recording_input *in);
  * file, or -errno. */
 int recording_input_next(struct recording_input *in, struct recording_block_header *header,
 			 const u8 **payload);
+/* The earliest start of a span in the blocks that are still to be read, up to the first that is damaged; UINT64_MAX:
+ * there is none. */
+u64 recording_input_earliest(const struct recording_input *in);
 /* Whether any bytes come behind that. */
 bool recording_input_more(struct recording_input *in);
 

@@ -117,6 +117,10 @@ static void session_signals(struct session *s)
 			s->ending = true;
 			continue;
 		}
+		if (info.ssi_signo == SIGUSR1) {
+			outputs_cut(s->outputs);
+			continue;
+		}
 		/* The command gets the terminal's Ctrl-C itself; its end is then the trace's. A
 		 * second signal does not wait for it. */
 		if (s->options->mode == MODE_CMD && !s->interrupted && !s->child.ended) {
@@ -133,13 +137,10 @@ static void session_signals(struct session *s)
 static void session_tick(struct session *s)
 {
 	struct profile so_far;
-	int err;
 
 	session_lost(s);
 	session_describe(s, &so_far);
-	err = outputs_tick(s->outputs, &so_far);
-	if (!s->failed)
-		s->failed = err;
+	outputs_tick(s->outputs, &so_far);
 }
 
 static void session_loop(struct session *s)
@@ -178,10 +179,8 @@ static void session_loop(struct session *s)
 		}
 		if (status_due(&status, now))
 			status_show(&status, s->trace, session_lost(s), now);
-		if (!s->failed)
-			s->failed = trace_error(s->trace);
-		if (s->failed) {
-			log_error("cannot go on writing: %s", strerror(-s->failed));
+		if (!outputs_left(s->outputs)) {
+			log_error("no output is left to write to: the trace ends here");
 			break;
 		}
 	}

@@ -280,6 +280,8 @@ static int session_block_signals(struct session *s)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
+	if (s->options->parts.on)
+		sigaddset(&set, SIGUSR1);
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
 	signal(SIGPIPE, SIG_IGN);
@@ -307,8 +309,9 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 		return -EPERM;
 	}
 	if (!err)
-		err = outputs_new(s->options->outputs, s->options->noutputs, s->options->metrics,
-				  &s->outputs);
+		err = outputs_new_parts(
+			s->options->outputs, s->options->noutputs, s->options->metrics,
+			s->options->parts.on ? &s->options->parts : NULL, &s->outputs);
 	if (!err)
 		err = session_block_signals(s);
 	if (!err && s->options->mode == MODE_CMD)

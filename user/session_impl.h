@@ -44,7 +44,6 @@ struct session {
 	bool ended;  /* the last target has gone */
 	bool ending; /* a target has gone: look whether it was the last */
 	bool interrupted;
-	int failed;                  /* what an output could not go on with */
 	struct session_fresh *fresh; /* programs that have just begun */
 	size_t nfresh;
 	u32 *dead_images; /* process images whose async spans are to be closed, and when they ended */

@@ -98,4 +98,7 @@ u64 trace_no_memory(const struct trace *trace);
  * and metrics of OUT; the arrays belong to the trace and live until the next call or its end. */
 int trace_profile(struct trace *trace, u64 end_ns, struct profile *out);
 
+/* The threads alone, as trace_profile() does; without the time inside spans of those that run. */
+int trace_thread_rows(struct trace *trace, u64 end_ns, struct profile *out);
+
 #endif

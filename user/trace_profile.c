@@ -178,6 +178,13 @@ static void profile_running_threads(struct trace *trace)
 	}
 }
 
+int trace_thread_rows(struct trace *trace, u64 end_ns, struct profile *out)
+{
+	free(trace->profile_threads);
+	trace->profile_threads = NULL;
+	return profile_threads(trace, end_ns, out);
+}
+
 int trace_profile(struct trace *trace, u64 end_ns, struct profile *out)
 {
 	free(trace->profile_rows);

@@ -405,10 +405,10 @@ static void test_main(void **state)
 		{"s help coz", 2, "", NULL, "`coz` is not in this version"},
 		{"s ls", 2, "", NULL,
 		 "`ls` is no command; to run a program write: spantrace -- ls\n"},
-		{"s -p 1,2", 32, "trace:1:2:1", NULL, NULL},
+		{"s -p 1,2", 32, "trace:1:2:2", NULL, NULL},
 		{"s -p 1 -q", 32, "trace:1:1:0", NULL, NULL},
-		{"s -a -v", 32, "trace:3:0:2", NULL, NULL},
-		{"s -a -vv", 32, "trace:3:0:3", NULL, NULL},
+		{"s -a -v", 32, "trace:3:0:3", NULL, NULL},
+		{"s -a -vv", 32, "trace:3:0:4", NULL, NULL},
 		{"s -p x", 2, "", NULL, "is not a process id"},
 	};
 

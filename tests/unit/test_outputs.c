@@ -300,11 +300,19 @@ static void test_begin_fails(void **state)
 
 	spy.begin_err = -EOVERFLOW;
 	outputs = begin(&singles, f->file, t);
+	assert_true(outputs_left(outputs));
+	captured_begin(&c, STDERR_FILENO);
 	feed_span(t, 1, PATH_A, 1, 1, 1);
-	assert_int_equal(trace_error(t->trace), -EOVERFLOW);
 	feed_span(t, 1, PATH_A, 1, 1, 1);
+	captured_end(&c);
+	/* Said once, when it happens; for the trace it is no error. */
+	assert_string_equal(strstr(c.text, "cannot write singles to "),
+			    c.text + strlen("spantrace: "));
+	assert_int_equal(trace_error(t->trace), 0);
+	assert_false(outputs_left(outputs));
 	/* A format that could not begin has no state to finish with. */
 	assert_int_equal(finish(outputs, t, &c), -EOVERFLOW);
+	assert_string_equal(c.text, "");
 	assert_int_equal(spy.begins, 1);
 	assert_int_equal(spy.finishes, 0);
 	outputs_free(&outputs);
@@ -312,17 +320,37 @@ static void test_begin_fails(void **state)
 	check_file(f->file, "");
 }
 
+/* The one that fails stops; the other has everything. */
 static void test_span_fails(void **state)
 {
 	struct folder *f = *state;
 	struct traced *t = f->traced;
-	struct outputs *outputs;
+	struct options_output both[2] = {{.format = &singles, .path = f->file},
+					 {.format = &totals, .path = "-"}};
+	struct outputs *outputs = NULL;
+	const struct profile *profile;
+	struct captured said, out;
+	int err;
 
-	spy.span_err = -EIO;
-	outputs = begin(&singles, f->file, t);
+	assert_int_equal(outputs_new(both, 2, METRIC_WALL, &outputs), 0);
+	assert_int_equal(outputs_listen(outputs, t->trace), 0);
+	captured_begin(&said, STDERR_FILENO);
 	feed_span(t, 1, PATH_A, 1, 1, 1);
-	assert_int_equal(trace_error(t->trace), -EIO);
+	spy.span_err = -EIO;
+	feed_span(t, 1, PATH_A, 1, 1, 1);
+	feed_span(t, 1, PATH_A, 1, 1, 1);
+	captured_end(&said);
+	assert_non_null(strstr(said.text, "cannot write singles to "));
+	assert_true(outputs_left(outputs));
+	profile = traced_profile(t);
+	captured_begin(&out, STDOUT_FILENO);
+	err = outputs_finish(outputs, profile);
+	captured_end(&out);
+	assert_int_equal(err, -EIO);
+	assert_string_equal(out.text, "1 rows\n");
+	assert_int_equal(spy.finishes, 1);
 	outputs_free(&outputs);
+	check_file(f->file, "begin\nspan 2\nspan 2\n");
 }
 
 static void test_finish_fails(void **state)

@@ -379,6 +379,43 @@ static void test_parts(void **state)
 	}
 }
 
+/* A part begins where the one before it ended. Spans that were open then are in it whole: to who reads it, it begins with
+ * the first of them. */
+static void test_part_with_open_spans(void **state)
+{
+	struct recorded *r = *state;
+
+	r->run.is_part = true;
+	r->run.start_ns = REC_START + 500 * REC_MS;
+	r->rows[REC_ONE].inside_ns = 6000 * REC_MS; /* of the whole trace */
+	record_begin(r);
+	record_simple(r, REC_ONE, REC_A, REC_START + 600 * REC_MS, REC_MS, REC_MS);
+	record_tick(r, REC_START + 3000 * REC_MS); /* another block */
+	record_simple(r, REC_ONE, REC_A, REC_START + 200 * REC_MS, 4000 * REC_MS, 3999 * REC_MS);
+	record_finish(r);
+	replay_all(r);
+	assert_int_equal(r->nspans, 2);
+	assert_string_equal(r->said.text, "");
+	assert_int_equal(r->profile.start_ns, REC_START + 200 * REC_MS);
+	assert_int_equal(r->profile.start_realtime_ns, REC_REALTIME - 300 * REC_MS);
+	assert_int_equal(replay_loss(r, "damaged"), 0);
+	assert_int_equal(r->profile.threads[0].inside_ns, 4000 * REC_MS);
+}
+
+/* Without that mark a span from before the start makes no sense. */
+static void test_span_before_the_start(void **state)
+{
+	struct recorded *r = *state;
+
+	record_begin(r);
+	record_simple(r, REC_ONE, REC_A, REC_START - 1, REC_MS, REC_MS);
+	record_finish(r);
+	replay_all(r);
+	assert_int_equal(r->nspans, 0);
+	assert_int_equal(r->profile.start_ns, REC_START);
+	assert_int_equal(replay_loss(r, "damaged"), 1);
+}
+
 /* More threads than one block holds: their ends stand in several. */
 static void test_many_threads(void **state)
 {
@@ -578,6 +615,8 @@ int main(void)
 		TEST(test_when_blocks_are_written),
 		TEST(test_losses_in_between),
 		TEST(test_parts),
+		TEST(test_part_with_open_spans),
+		TEST(test_span_before_the_start),
 		TEST(test_many_threads),
 		TEST(test_disk_full),
 		TEST(test_flight_keeps_the_last),

@@ -10,7 +10,7 @@ enum log_level log_threshold = LOG_WARN;
 
 void log_at(enum log_level level, const char *format, ...)
 {
-	static const char *const prefix[] = {"", "warning: ", "", "debug: "};
+	static const char *const prefix[] = {"", "", "warning: ", "", "debug: "};
 	char line[4096];
 	va_list args;
 	char *c;

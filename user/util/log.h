@@ -4,7 +4,7 @@
 #ifndef SPANTRACE_LOG_H
 #define SPANTRACE_LOG_H
 
-enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+enum log_level { LOG_ERROR, LOG_NOTE, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /* What is printed: LOG_WARN and above unless changed. */
 extern enum log_level log_threshold;
@@ -13,6 +13,7 @@ extern enum log_level log_threshold;
 __attribute__((format(printf, 2, 3))) void log_at(enum log_level level, const char *format, ...);
 
 #define log_error(...) log_at(LOG_ERROR, __VA_ARGS__)
+#define log_note(...)  log_at(LOG_NOTE, __VA_ARGS__) /* what was done, to who asked for it */
 #define log_warn(...)  log_at(LOG_WARN, __VA_ARGS__)
 #define log_info(...)  log_at(LOG_INFO, __VA_ARGS__)
 #define log_debug(...) log_at(LOG_DEBUG, __VA_ARGS__)

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* What outputs.c (each output as one file) and outputs_parts.c (outputs in several) share. */
+#ifndef SPANTRACE_OUTPUTS_IMPL_H
+#define SPANTRACE_OUTPUTS_IMPL_H
+
+#include "losses.h"
+#include "outputs.h"
+
+/* What an output that is written in parts knows of them. */
+struct output_parts {
+	const struct options_parts *options; /* NULL: it is one file */
+	u64 begin_ns;                        /* of the current part; 0: that of the trace */
+	u64 spans, events;                   /* in the current part */
+	u32 unsized;                         /* of these, those since its size was looked at */
+	u32 files;                           /* finished */
+	u64 all_spans, all_events, bytes;    /* in these */
+	struct model_loss losses[LOSS_CAUSES];
+	u64 told[LOSS_CAUSES]; /* losses that parts before have told */
+	bool wanted; /* the end of the part, or the flight recorder's file, is asked for */
+
+	/* Flight recorder: the trigger that fired, and what came after it until it is written. */
+	const struct trigger *trigger;
+	char trigger_span[128];
+	u64 trigger_wall_ns;
+	u64 due_ns; /* when it is to be written; 0: no trigger has fired */
+	u64 joined;
+	int error; /* of the first file that could not be written */
+};
+
+struct output {
+	const char *path;
+	char *real; /* PATH without symbolic links: where the parts stand; owned */
+	struct exporter exporter;
+	struct outputs *all;
+	bool begun;
+	int failed; /* what it could not go on with, which was said: it gets nothing more */
+	struct output_parts parts;
+};
+
+struct outputs {
+	struct output *items;
+	size_t n;
+	struct profile run;
+	struct profile so_far; /* RUN as of the last tick */
+	struct trace *trace;   /* what it listens to */
+};
+
+/* Opens PATH into OUTPUT with FLAGS added. 0, or -errno with the message printed. */
+int output_open_file(struct output *output, const char *path, int flags);
+/* Flushes and closes its file. 0 or -errno. */
+int output_close(struct output *output);
+/* Called before anything is written; only the first call does something. 0 or -errno. */
+int output_begin(struct output *output);
+/* The output gets nothing more; says why. Returns ERR. */
+int output_fail(struct output *output, int err);
+
+static inline bool output_in_parts(const struct output *output)
+{
+	return output->parts.options;
+}
+
+static inline bool output_in_flight(const struct output *output)
+{
+	return output->parts.options && output->parts.options->last_ns;
+}
+
+/* Each returns 0 or -errno; the caller fails the output. */
+
+/* OUTPUT, opened unless it is a flight recorder, becomes one of parts where its file can be. Prints its message. */
+int output_parts_open(struct output *output, const struct options_parts *options);
+/* Before a part begins: a recording of an earlier run that is in the way of a rotation becomes a part. */
+int output_parts_begin(struct output *output);
+/* What the current part is of the trace NOW. */
+void output_parts_profile(struct output *output, const struct profile *now, struct profile *out);
+/* A span or an event has been written. */
+int output_parts_span(struct output *output, const struct model_span *span);
+int output_parts_event(struct output *output, const struct model_event *event);
+/* Ends the part where it is time. */
+int output_parts_tick(struct output *output, const struct profile *so_far);
+/* The end: the last part, or what the flight recorder holds. */
+int output_parts_finish(struct output *output, const struct profile *profile);
+
+#endif
