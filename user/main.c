@@ -4,6 +4,7 @@
 #include "doctor.h"
 #include "export.h"
 #include "list.h"
+#include "report.h"
 #include "session.h"
 #include "view.h"
 
@@ -11,6 +12,7 @@ static const struct command commands[] = {
 	{"list", "markers of files or processes, and the spans and events they make", list_run},
 	{"export", "a recording or an event file in any other format", export_run},
 	{"view", "the single spans and events of such a file", view_run},
+	{"report", "totals of such files: time, counts, percentiles by span", report_run},
 	{"doctor", "what works on this machine, and what to do about the rest", doctor_run},
 	{0},
 };
