@@ -9,7 +9,7 @@
 
 /* Commands of the design that not every version has: naming one gets a clear answer. */
 static const char *const planned[] = {
-	"list", "top", "diff", "coz", "doctor", "record",
+	"list", "top", "coz", "doctor", "record",
 };
 
 static const char usage[] = "usage: spantrace [OPTION…] -p PID[,PID…]\n"
