@@ -14,6 +14,7 @@ static const struct command commands[] = {
 	{"view", "the single spans and events of such a file", view_run},
 	{"report", "totals of such files: time, counts, percentiles by span", report_run},
 	{"diff", "what changed between two such files, or two sets of runs", diff_run},
+	{"aggregate", "how much several runs of the same thing vary", aggregate_run},
 	{"doctor", "what works on this machine, and what to do about the rest", doctor_run},
 	{0},
 };
