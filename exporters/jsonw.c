@@ -4,6 +4,7 @@
 #include "jsonw.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "text.h"
@@ -156,6 +157,23 @@ void jsonw_s64(struct jsonw *w, const char *key, s64 value)
 	if (value < 0)
 		put_char(w, '-');
 	put_u64(w, value < 0 ? -(u64)value : (u64)value);
+}
+
+void jsonw_f64(struct jsonw *w, const char *key, double value)
+{
+	char digits[32];
+
+	lead_in(w, key);
+	if (isfinite(value))
+		put(w, digits, (size_t)snprintf(digits, sizeof(digits), "%.15g", value));
+	else
+		put(w, "null", 4);
+}
+
+void jsonw_bool(struct jsonw *w, const char *key, bool value)
+{
+	lead_in(w, key);
+	put(w, value ? "true" : "false", value ? 4 : 5);
 }
 
 void jsonw_string(struct jsonw *w, const char *key, const char *text)

@@ -34,6 +34,9 @@ void jsonw_end(struct jsonw *w);
 
 void jsonw_u64(struct jsonw *w, const char *key, u64 value);
 void jsonw_s64(struct jsonw *w, const char *key, s64 value);
+/* To 15 digits, so that a whole number below 10^15 looks like one; null for what JSON has no number for. */
+void jsonw_f64(struct jsonw *w, const char *key, double value);
+void jsonw_bool(struct jsonw *w, const char *key, bool value);
 void jsonw_string(struct jsonw *w, const char *key, const char *text);
 /* One string made of A, a colon and B: "app:outer". */
 void jsonw_string_pair(struct jsonw *w, const char *key, const char *a, const char *b);

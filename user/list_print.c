@@ -69,13 +69,6 @@ static void format_args(const struct elfnote_site *site, struct text_buf *b)
 		text_add_str(b, " …");
 }
 
-static void cleanup_table(struct table *t)
-{
-	table_free(t);
-}
-
-#define AUTO_TABLE CLEANUP(cleanup_table) struct table
-
 static int print_sites(struct elfnote_site *const *sites, size_t n, FILE *out, bool verbose)
 {
 	AUTO_TABLE table = {.columns = verbose ? 7 : 5};

@@ -5,6 +5,7 @@
 #include "export.h"
 #include "list.h"
 #include "record.h"
+#include "report.h"
 #include "session.h"
 #include "view.h"
 
@@ -13,6 +14,9 @@ static const struct command commands[] = {
 	{"list", "markers of files or processes, and the spans and events they make", list_run},
 	{"export", "a recording or an event file in any other format", export_run},
 	{"view", "the single spans and events of such a file", view_run},
+	{"report", "totals of such files: time, counts, percentiles by span", report_run},
+	{"diff", "what changed between two such files, or two sets of runs", diff_run},
+	{"aggregate", "how much several runs of the same thing vary", aggregate_run},
 	{"doctor", "what works on this machine, and what to do about the rest", doctor_run},
 	{0},
 };

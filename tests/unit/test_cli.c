@@ -401,7 +401,7 @@ static void test_main(void **state)
 		{"s --help", 0, "", "--duration TIME", NULL},
 		{"s -h -p x", 0, "", "usage: spantrace ", NULL},
 		{"s --version", 0, "", "spantrace " SPANTRACE_VERSION "\n", NULL},
-		{"s report", 2, "", NULL, "`report` is not in this version"},
+		{"s top", 2, "", NULL, "`top` is not in this version"},
 		{"s help coz", 2, "", NULL, "`coz` is not in this version"},
 		{"s ls", 2, "", NULL,
 		 "`ls` is no command; to run a program write: spantrace -- ls\n"},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The JSON writer: commas, layout, escapes, numbers at their limits. */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -122,13 +123,35 @@ static void test_escapes(void **state)
 		"\"u\": \"µ日🔥\", \"bad\": \"a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz\"}\n");
 }
 
+static void test_fractions_and_truth(void **state)
+{
+	struct writer *writer = *state;
+	struct jsonw *w = &writer->w;
+
+	jsonw_array(w, NULL, JSONW_INLINE);
+	jsonw_f64(w, NULL, 0);
+	jsonw_f64(w, NULL, -2.5);
+	jsonw_f64(w, NULL, 999999999999999);
+	jsonw_f64(w, NULL, 1e300);
+	jsonw_f64(w, NULL, INFINITY);
+	jsonw_f64(w, NULL, NAN);
+	jsonw_bool(w, NULL, true);
+	jsonw_bool(w, NULL, false);
+	jsonw_end(w);
+	assert_written(writer, "[0, -2.5, 999999999999999, 1e+300, null, null, true, false]\n");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_empty),   TEST(test_layout),  TEST(test_inline_at_top),
-		TEST(test_numbers), TEST(test_escapes),
+		TEST(test_empty),
+		TEST(test_layout),
+		TEST(test_inline_at_top),
+		TEST(test_numbers),
+		TEST(test_fractions_and_truth),
+		TEST(test_escapes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,27 @@ static void test_empty_column(void **state)
 	table_free(&table);
 }
 
+/* Numbers stand under each other's last digit. */
+static void test_right(void **state)
+{
+	struct table table = {.columns = 3, .right = 3};
+
+	(void)state;
+	table_add(&table, "n");
+	table_add(&table, "time");
+	table_add(&table, "what");
+	table_add(&table, "%d", 1234);
+	table_add(&table, "%s", "5 µs");
+	table_add(&table, "a");
+	table_add(&table, "%d", 7);
+	table_add(&table, "%s", "");
+	table_add(&table, "bcd");
+	check(&table, ">    n  time  what\n"
+		      "> 1234  5 µs  a\n"
+		      ">    7        bcd\n");
+	table_free(&table);
+}
+
 static void test_hostile_text(void **state)
 {
 	struct table table = {.columns = 2};
@@ -83,9 +104,8 @@ static void test_hostile_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_widths),
-		cmocka_unit_test(test_empty_column),
+		cmocka_unit_test(test_empty),        cmocka_unit_test(test_widths),
+		cmocka_unit_test(test_empty_column), cmocka_unit_test(test_right),
 		cmocka_unit_test(test_hostile_text),
 	};
 

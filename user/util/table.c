@@ -61,12 +61,15 @@ int table_print(const struct table *t, FILE *out, const char *indent)
 		fputs(indent, out);
 		for (size_t i = 0; i < t->columns && row + i < t->ncells; i++) {
 			const char *text = cell_text(t, row + i);
+			unsigned rest = width[i] - text_columns(text);
+			unsigned before = t->right >> i & 1 ? rest : 0;
 
 			if (*text) {
-				fprintf(out, "%*s%s", (int)pending, "", text);
+				fprintf(out, "%*s%s", (int)(pending + before), "", text);
 				pending = 0;
+				rest -= before;
 			}
-			pending += width[i] - text_columns(text) + (width[i] ? 2 : 0);
+			pending += rest + (width[i] ? 2 : 0);
 		}
 		fputc('\n', out);
 	}

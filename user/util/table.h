@@ -7,12 +7,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define TABLE_MAX_COLUMNS 8
+#include "cleanup.h"
+
+#define TABLE_MAX_COLUMNS 32
 
 /* Starts as zeroes but for `columns`. */
 struct table {
 	size_t columns;
-	char **cells; /* row by row */
+	unsigned right; /* bit C: column C is of numbers, and stands at the right of its room */
+	char **cells;   /* row by row */
 	size_t ncells;
 	int err; /* of the first addition that failed; later ones do nothing */
 };
@@ -23,5 +26,7 @@ __attribute__((format(printf, 2, 3))) void table_add(struct table *t, const char
  * with. */
 int table_print(const struct table *t, FILE *out, const char *indent);
 void table_free(struct table *t);
+
+#define AUTO_TABLE CLEANUP(table_free) struct table
 
 #endif
