@@ -74,8 +74,8 @@ $(OUTPUT)/bench/%: tests/bench/%.c usdt/spantrace.h $(LIB_OBJ)
 format:
 	$(Q)clang-format -i $(FORMATTED)
 
-tidy: compile_commands.json $(SKELETON) $(ASSETS)
+tidy: compile_commands.json $(SKELETON) $(ASSETS) $(RULES)
 	$(Q)tests/lint.sh tidy
 
-lint: compile_commands.json $(SKELETON) $(ASSETS)
+lint: compile_commands.json $(SKELETON) $(ASSETS) $(RULES)
 	$(Q)tests/lint.sh all

@@ -23,6 +23,7 @@ enum {
 	OPT_ROWS,
 	OPT_STATS,
 	OPT_STREAM,
+	OPT_RULES,
 	OPT_VERSION,
 };
 
@@ -33,9 +34,12 @@ static const struct cli_option options_table[] = {
 	{'o', "output", "[FORMAT[,OPTION…]:]PATH",
 	 "write there; repeatable; `-` is stdout (default: summary:-)", FOR_TRACE},
 	{'m', "metrics", "LIST", "what to measure: wall,cpu (default: both)", FOR_TRACE},
-	{'P', "provider", "GLOB", "only these providers; repeatable", FOR_TRACE | FOR_LIST},
+	{'P', "provider", "GLOB", "only these providers, or PROVIDER:SPAN; repeatable",
+	 FOR_TRACE | FOR_LIST},
 	{'s', "span", "NAME=START..END[,END…][@ARG]",
 	 "a pair of markers provider:name; @ARG, from 0, is the id", FOR_TRACE | FOR_LIST},
+	{OPT_RULES, "rules", "FILE", "more rules for markers; see README; repeatable",
+	 FOR_TRACE | FOR_LIST},
 	{'x', "exclude", "GLOB", "leave out these spans and events; repeatable",
 	 FOR_TRACE | FOR_LIST},
 	{OPT_BY, "by", "KEY", "split rows by this label; repeatable", FOR_TRACE},
@@ -77,6 +81,8 @@ static int take_option(void *context, int letter, const char *arg)
 		return cli_value_span(o, arg);
 	case 'x':
 		return cli_value_glob(&o->excludes, &o->nexcludes, "-x", arg);
+	case OPT_RULES:
+		return cli_value_rules(o, arg);
 	case OPT_BY:
 		return cli_value_by(o, arg);
 	case OPT_NO_FOLLOW:
@@ -198,6 +204,8 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 				       : settle_mode(&o, argv + words.rest, words.dashes);
 		if (!err && form == FOR_TRACE)
 			err = settle_outputs(&o);
+		if (!err && !o.rules)
+			err = rules_new(&o.rules);
 		if (err)
 			goto out;
 		o.argv = argv + words.rest;
@@ -226,6 +234,7 @@ void options_free(struct options *o)
 	for (size_t i = 0; i < o->nspans; i++)
 		pair_spec_free(&o->spans[i]);
 	free(o->spans);
+	rules_free(&o->rules);
 	free(o->pids);
 	free(o->outputs);
 	free(o->providers);

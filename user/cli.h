@@ -20,6 +20,7 @@
 #include "../include/limits.h"
 #include "../include/version.h"
 #include "pair_spec.h"
+#include "rules.h"
 
 enum cli_status {
 	CLI_DONE = 0,
@@ -70,7 +71,8 @@ struct options {
 	size_t nexcludes;
 	struct pair_spec **spans;
 	size_t nspans;
-	const char **by; /* label keys that split rows */
+	struct rules *rules; /* built-in ones, and those of --rules */
+	const char **by;     /* label keys that split rows */
 	size_t nby;
 	bool follow; /* the children too */
 	u32 rows;    /* room in the kernel for totals */
