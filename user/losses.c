@@ -27,6 +27,8 @@ static const struct model_loss causes[LOSS_CAUSES] = {
 				 "an id or a label was on a page that is not there", 0},
 	[LOSS_STRINGS_FULL] = {"strings_full",
 			       "a label's text could not be kept: too many different ones", 0},
+	[LOSS_NAMES_FULL] = {"names_full",
+			     "more than 16384 names of spans; kept under \"(other names)\"", 0},
 	[LOSS_MISSED] = {"missed_hits", "a hit while another was handled on that CPU", 0},
 	[LOSS_DAMAGED] = {"damaged", "a record that makes no sense; please report it", 0},
 	[LOSS_NO_MEMORY] = {"no_memory", "spantrace itself had no memory", 0},
