@@ -45,7 +45,7 @@ static int note_hint(struct plan *plan, const struct pair_def *def, const char *
 
 int plan_note_rules(struct plan *plan, const struct pair_plan *pairs)
 {
-	const struct rules *rules = plan->options->rules;
+	const struct rules *rules = plan->options ? plan->options->rules : NULL;
 	int err = 0;
 
 	for (size_t i = 0; i < pairs->nleft_out && !err; i++)
