@@ -20,7 +20,7 @@ FORMATTED := $(wildcard include/*.h user/*.[ch] user/util/*.[ch] exporters/*.[ch
 .PHONY: check unit fuzz asan test-programs bench lint
 
 check:
-	$(Q)tests/install-deps.sh build test postgres
+	$(Q)tests/install-deps.sh build test postgres programs
 	$(Q)$(MAKE) --no-print-directory all unit test-programs
 	$(Q)$(MAKE) --no-print-directory asan
 	$(Q)python3 tests/run.py $(OUTPUT)

@@ -23,8 +23,9 @@ static const struct model_loss causes[LOSS_CAUSES] = {
 			    0},
 	[LOSS_UNKNOWN_PARENT] = {"unknown_parent",
 				 "the parent named does not live; it stands under its thread's", 0},
-	[LOSS_UNREADABLE_ARG] = {"unreadable_argument",
-				 "an id was on a page that is not there, or a text at no good address", 0},
+	[LOSS_UNREADABLE_ARG] =
+		{"unreadable_argument",
+		 "an id was on a page that is not there, or a text at no good address", 0},
 	[LOSS_STRINGS_FULL] = {"strings_full",
 			       "a label's text could not be kept: too many different ones", 0},
 	[LOSS_NAMES_FULL] = {"names_full",
