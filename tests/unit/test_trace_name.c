@@ -26,7 +26,7 @@ static void feed_text(struct traced *t, u64 name, const char *text, u32 length)
 		.length = length,
 	};
 
-	strncpy(record.text, text, sizeof(record.text));
+	memcpy(record.text, text, strlen(text) + 1);
 	feed(t, &record);
 }
 
