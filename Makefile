@@ -39,6 +39,7 @@ LIB_SRC := $(filter-out user/main.c,$(USER_SRC)) $(wildcard exporters/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(OUTPUT)/%.o)
 SKELETON := $(OUTPUT)/spantrace.skel.h
 ASSETS := $(patsubst %,$(OUTPUT)/%.h,$(wildcard exporters/*.js exporters/*.css))
+RULES := $(OUTPUT)/user/programs.rules.h
 
 .PHONY: all help clean install deps demo demo-postgres format tidy FORCE
 .DELETE_ON_ERROR:
@@ -70,7 +71,13 @@ $(OUTPUT)/exporters/%.h: exporters/%
 	$(Q)sed -e '/^[[:space:]]*\/\//d' -e '/^[[:space:]]*\/\*.*\*\/$$/d' -e '/^[[:space:]]*$$/d' \
 		-e 's/^[[:space:]]*//' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $< >$@
 
-$(OUTPUT)/user/%.o: user/%.c | $(SKELETON)
+# Every line, so that those in messages are the file's.
+$(RULES): user/programs.rules
+	$(call msg,EMBED,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $< >$@
+
+$(OUTPUT)/user/%.o: user/%.c | $(SKELETON) $(RULES)
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@

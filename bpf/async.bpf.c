@@ -110,8 +110,7 @@ static __always_inline int read_key(struct pt_regs *ctx, struct thread_state *t,
 	return read_id(ctx, cookie, &key->id);
 }
 
-SEC("uprobe")
-int async_new(struct pt_regs *ctx)
+static __always_inline int new_async(struct pt_regs *ctx, bool texts)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
@@ -119,20 +118,35 @@ int async_new(struct pt_regs *ctx)
 	struct wire_async_key key = {};
 	u64 labels[LABELS_MAX] = {};
 	u32 parent, path;
+	u64 name = 0;
 
 	if (!t)
 		return 0;
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
 	parent = async_parent(ctx, t, task, cookie);
-	path = path_step(t, parent, key.def)->path;
+	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
+		name = read_name(ctx, task, cookie);
+	path = path_step(t, parent, key.def, name)->path;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
-		read_labels(ctx, t, cookie, labels);
+		read_labels(ctx, cookie, labels, texts);
 		make_async(t, &key, path, COOKIE_SITE(cookie), labels);
 	} else {
 		make_async(t, &key, path, COOKIE_SITE(cookie), NULL);
 	}
 	return 0;
+}
+
+SEC("uprobe")
+int async_new(struct pt_regs *ctx)
+{
+	return new_async(ctx, false);
+}
+
+SEC("uprobe.s")
+int async_new_text(struct pt_regs *ctx)
+{
+	return new_async(ctx, true);
 }
 
 SEC("uprobe")
@@ -157,7 +171,7 @@ int async_enter(struct pt_regs *ctx)
 		count_loss(LOSS_ORPHAN_ENTER, 1);
 		return 0;
 	} else {
-		path = path_step(t, path_of_top(t, task), key.def)->path;
+		path = path_step(t, path_of_top(t, task), key.def, 0)->path;
 		if (make_async(t, &key, path, COOKIE_SITE(cookie), NULL))
 			return 0;
 	}

@@ -156,7 +156,17 @@ struct {
 	__type(value, struct wire_async);
 } async_spans SEC(".maps");
 
-/* Names of the strings that the loader knows. */
+/* Where a thread reads strings to, apart from its state, which most threads need alone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct text);
+} texts SEC(".maps");
+
+u32 names_used; /* of the strings, those that spans are called by */
+
+/* Names of the strings that the loader knows, with STRING_* bits. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, STRINGS_MAX);

@@ -68,6 +68,15 @@ static __always_inline u64 extend(u64 value, u8 size, bool is_signed)
 	return is_signed ? (u64)((s64)value >> shift) : value >> shift;
 }
 
+static __always_inline u64 operand_address(struct pt_regs *ctx, const struct operand *o)
+{
+	u64 address = o->disp + read_register(ctx, o->base);
+
+	if (o->index != OPERAND_NO_REG)
+		address += read_register(ctx, o->index) * o->scale;
+	return address;
+}
+
 /* 0, or -1 when the target's memory could not be read. */
 static __always_inline int read_operand(struct pt_regs *ctx, const struct operand *o, u64 *value)
 {
@@ -87,9 +96,7 @@ static __always_inline int read_operand(struct pt_regs *ctx, const struct operan
 	}
 	if (o->form != OPERAND_MEM)
 		return -1;
-	raw += read_register(ctx, o->base);
-	if (o->index != OPERAND_NO_REG)
-		raw += read_register(ctx, o->index) * o->scale;
+	raw = operand_address(ctx, o);
 	*value = 0;
 	if (o->size == 8)
 		err = bpf_probe_read_user(value, 8, (void *)raw);

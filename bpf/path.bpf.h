@@ -7,9 +7,9 @@
 
 #include "row.bpf.h"
 
-static __noinline u32 path_lookup(u32 parent, u32 def)
+static __noinline u32 path_lookup(u32 parent, u32 def, u64 name)
 {
-	struct wire_path node = {.parent = parent, .def = def};
+	struct wire_path node = {.parent = parent, .def = def, .name = name};
 	u32 *found = bpf_map_lookup_elem(&path_index, &node);
 	struct wire_path *slot;
 	u32 path;
@@ -34,22 +34,26 @@ full:
 	return PATH_OVERFLOW;
 }
 
-/* The slot of the memo for one step: the product's top bits depend on all of both. */
-static __always_inline struct path_memo *path_slot(struct thread_state *t, u32 parent, u32 def)
+/* The slot of the memo for one step: the product's top bits depend on all of them. */
+static __always_inline struct path_memo *path_slot(struct thread_state *t, u32 parent, u32 def,
+						   u64 name)
 {
-	return &t->memo[(parent * 31 + def) * 0x9e3779b1u >> (32 - PATH_MEMO_BITS)];
+	return &t->memo[(parent * 31 + def + (u32)name) * 0x9e3779b1u >> (32 - PATH_MEMO_BITS)];
 }
 
-/* The step from PARENT to DEF, with the thread's row of it. */
-static __always_inline struct path_memo *path_step(struct thread_state *t, u32 parent, u32 def)
+/* The step from PARENT to DEF, called NAME or, at 0, as DEF is; with the thread's row of it. */
+static __always_inline struct path_memo *path_step(struct thread_state *t, u32 parent, u32 def,
+						   u64 name)
 {
-	struct path_memo *memo = path_slot(t, parent, def);
+	struct path_memo *memo = path_slot(t, parent, def, name);
 
-	if (likely(memo->path && memo->node.parent == parent && memo->node.def == def))
+	if (likely(memo->path && memo->node.parent == parent && memo->node.def == def &&
+		   memo->node.name == name))
 		return memo;
-	memo->path = path_lookup(parent, def);
+	memo->path = path_lookup(parent, def, name);
 	memo->node.parent = parent;
 	memo->node.def = def;
+	memo->node.name = name;
 	if (knob_rows)
 		memo->row = row_find(t, memo->path);
 	return memo;
@@ -64,7 +68,7 @@ static __always_inline u32 row_of(struct thread_state *t, u32 path)
 
 	if (!knob_rows)
 		return 0;
-	memo = path_slot(t, PATH_KNOWN, path);
+	memo = path_slot(t, PATH_KNOWN, path, 0);
 	if (likely(memo->path && memo->node.parent == PATH_KNOWN && memo->node.def == path))
 		return memo->row;
 	memo->path = path;

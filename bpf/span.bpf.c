@@ -43,16 +43,16 @@ static __always_inline void forget_too_deep(struct thread_state *t, u64 cookie, 
 		t->too_deep = 0;
 }
 
-SEC("uprobe")
-int span_enter(struct pt_regs *ctx)
+/* TEXTS, a constant: the site's labels and name may be strings. */
+static __always_inline int enter_span(struct pt_regs *ctx, bool texts)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
 	struct path_memo *step;
 	struct frame *f;
+	u64 sp, name = 0;
 	u32 def, parent;
-	u64 sp;
 
 	if (!t)
 		return 0;
@@ -66,17 +66,31 @@ int span_enter(struct pt_regs *ctx)
 	f = push(t, task, cookie, sp, 0);
 	if (!f)
 		return 0;
-	step = path_step(t, parent, def);
+	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
+		name = read_name(ctx, task, cookie);
+	step = path_step(t, parent, def, name);
 	f->path = step->path;
 	f->row = step->row;
 	f->id = 0;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
 		f->flags |= FRAME_LABELS;
-		read_labels(ctx, t, cookie, f->labels);
+		read_labels(ctx, cookie, f->labels, texts);
 	}
 	t->open_mask |= def_bit(def);
 	start_frame(t, task, f);
 	return 0;
+}
+
+SEC("uprobe")
+int span_enter(struct pt_regs *ctx)
+{
+	return enter_span(ctx, false);
+}
+
+SEC("uprobe.s")
+int span_enter_text(struct pt_regs *ctx)
+{
+	return enter_span(ctx, true);
 }
 
 /* An exit at NOW that is not the plain one of the span on top. */
@@ -163,8 +177,7 @@ static __always_inline void emit_event(struct thread_state *t, const struct wire
 	ring_submit(record);
 }
 
-SEC("uprobe")
-int event_hit(struct pt_regs *ctx)
+static __always_inline int hit_event(struct pt_regs *ctx, bool texts)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -172,23 +185,38 @@ int event_hit(struct pt_regs *ctx)
 	struct thread_state *t = thread_of(task, cookie);
 	struct wire_event event = {};
 	struct path_memo *step;
+	u64 name = 0;
 	u8 flags = 0;
 
 	if (!t)
 		return 0;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_VALUE && read_id(ctx, cookie, &event.value) == 0)
 		flags |= WIRE_VALUE;
-	step = path_step(t, path_of_top(t, task), COOKIE_DEF(cookie));
+	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
+		name = read_name(ctx, task, cookie);
+	step = path_step(t, path_of_top(t, task), COOKIE_DEF(cookie), name);
 	if (knob_rows && row_take_event(step->row, event.value, flags))
 		return 0;
 	event.path = step->path;
 	event.site = COOKIE_SITE(cookie);
 	event.time_ns = now;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
-		read_labels(ctx, t, cookie, event.labels);
+		read_labels(ctx, cookie, event.labels, texts);
 		emit_event(t, &event, flags | WIRE_LABELS, sizeof(event));
 	} else {
 		emit_event(t, &event, flags, WIRE_EVENT_SHORT);
 	}
 	return 0;
+}
+
+SEC("uprobe")
+int event_hit(struct pt_regs *ctx)
+{
+	return hit_event(ctx, false);
+}
+
+SEC("uprobe.s")
+int event_hit_text(struct pt_regs *ctx)
+{
+	return hit_event(ctx, true);
 }

@@ -76,8 +76,12 @@ struct thread_state {
 	u32 first_row;
 	u32 reserved;
 	struct path_memo memo[PATH_MEMO];
-	char text[STRING_MAX]; /* a string on its way to becoming a name */
 	struct frame frames[FRAMES_NEAR];
+};
+
+/* A string on its way to becoming a name. Two parts are read one behind the other, each with room for a whole one. */
+struct text {
+	char bytes[2 * STRING_MAX];
 };
 
 struct chunk_key {

@@ -38,6 +38,9 @@
 #define LABELS_MAX  4
 #define STRING_MAX  256        /* of a label's text, NUL included; the rest is cut */
 #define STRINGS_MAX (1u << 17) /* distinct ones in a trace */
+#define NAMES_MAX   (1u << 14) /* of those, the ones that spans are called by */
+#define NAME_TEXTS  2          /* arguments that such a name is made of */
+#define JOINT_MAX   4          /* between them: bytes, NUL included */
 #define COMM_LEN    16
 
 #define CONTROL_RING_BYTES (4u << 20)

@@ -21,24 +21,33 @@
 #define COOKIE_FLAGS(c)          ((u32)((c) >> 48))
 #define COOKIE(site, def, flags) ((u64)(u32)(site) | (u64)(u16)(def) << 32 | (u64)(flags) << 48)
 
-#define SITE_RECURSIVE  0x1u /* frames do not live on the C stack: equal stack pointers nest */
-#define SITE_HAS_NEW    0x2u /* async: a marker says when it begins, so an enter never makes one */
-#define SITE_HAS_VALUE  0x4u /* event: its first argument is its value */
-#define SITE_HAS_LABELS 0x8u /* arguments to keep with the span or event */
+#define SITE_RECURSIVE  0x1u  /* frames do not live on the C stack: equal stack pointers nest */
+#define SITE_HAS_NEW    0x2u  /* async: a marker says when it begins, so an enter never makes one */
+#define SITE_HAS_VALUE  0x4u  /* event: its first argument is its value */
+#define SITE_HAS_LABELS 0x8u  /* arguments to keep with the span or event */
+#define SITE_HAS_NAME   0x10u /* arguments that the span or event is called by */
 
 /* One row of the site table; the cookie's low half is its index. */
 struct wire_site {
 	struct operand id;                 /* async: the id; event: the value */
 	struct operand parent;             /* __new: the id of the parent */
 	struct operand labels[LABELS_MAX]; /* form OPERAND_NONE: no more of them */
-	u32 strings;                       /* bit I: label I is the address of a C string */
-	u32 reserved;
+	struct operand lengths
+		[LABELS_MAX]; /* of the texts among them; OPERAND_NONE: they end with a NUL */
+	struct operand name[NAME_TEXTS]; /* SITE_HAS_NAME: as labels */
+	struct operand name_lengths[NAME_TEXTS];
+	u32 strings;           /* bit I: label I is the address of a text */
+	u8 max[LABELS_MAX];    /* bytes of that text that are kept */
+	char joint[JOINT_MAX]; /* between two texts of a name */
+	u32 joint_length;
 };
 
-/* One node of the path table: PARENT's span definition stack, and DEF on top. */
+/* One node of the path table: PARENT's span definition stack, and DEF on top, under a name of its own where an
+ * argument names it (that of a string, 0: none). */
 struct wire_path {
 	u32 parent;
 	u32 def;
+	u64 name;
 };
 
 /* A traced process image: exec makes a new one. Key of the process table: its pid (tgid). */
@@ -192,7 +201,7 @@ struct wire_row_key {
 	u32 path;
 };
 
-/* A string that labels name from now on: a name is a number that stands for one text in the trace. */
+/* A string that labels and paths name from now on: a name is a number that stands for one text in the trace. */
 struct wire_string {
 	struct wire_head head;
 	u64 name;
@@ -204,6 +213,7 @@ struct wire_string {
 #define WIRE_STRING_NULL       0 /* a null pointer */
 #define WIRE_STRING_UNREADABLE 1 /* a page that is not there */
 #define WIRE_STRING_LOST       2 /* more than STRINGS_MAX, or no room to tell the loader */
+#define WIRE_STRING_OTHER      3 /* of a path: more than NAMES_MAX */
 #define WIRE_STRING_FIRST      16
 
 /* First sight of a thread. */
@@ -252,11 +262,14 @@ enum wire_loss {
 		9, /* the parent named does not live: the span stands under its thread's */
 	LOSS_UNREADABLE_ARG = 10, /* an id or label was on a page that is not there */
 	LOSS_STRINGS_FULL = 11,   /* a label's text could not be kept */
-	LOSS_KINDS = 12,
+	LOSS_NAMES_FULL = 12,     /* more than NAMES_MAX names of spans: kept under one */
+	LOSS_KINDS = 13,
 };
 
 _Static_assert(sizeof(struct wire_head) == 8, "wire layout");
 _Static_assert(sizeof(struct wire_usage) == 48, "wire layout");
+_Static_assert(sizeof(struct wire_path) == 16, "wire layout");
+_Static_assert(sizeof(struct wire_site) == 240, "wire layout");
 _Static_assert(sizeof(struct wire_span) == 128, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, usage) == WIRE_SPAN_SHORT, "wire layout");
 _Static_assert(sizeof(struct wire_async) == 160, "wire layout");

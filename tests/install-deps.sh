@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs what is missing of the groups named: build, test, postgres. Does nothing, and needs no network and no
+# Installs what is missing of the groups named: build, test, postgres, programs. Does nothing, and needs no network and no
 # root, when everything is there. Debian and Ubuntu; elsewhere it names what to install by hand.
 set -eu
 
@@ -8,6 +8,7 @@ build="gcc g++ make clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev syste
 test="libcmocka-dev python3 gdb bpftrace lld mold musl-tools binutils clang-format clang-tidy chromium
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross libclang-rt-14-dev util-linux procps"
 postgres="postgresql postgresql-contrib"
+programs="python3.11 php8.2-cli php8.2-fpm openjdk-17-jdk-headless"
 optional="mold gcc-aarch64-linux-gnu libc6-dev-arm64-cross libclang-rt-14-dev chromium"
 
 installed() {
@@ -20,6 +21,7 @@ for group in "$@"; do
 	build) list=$build ;;
 	test) list=$test ;;
 	postgres) list=$postgres ;;
+	programs) list=$programs ;;
 	*) echo "install-deps.sh: no group $group" >&2; exit 2 ;;
 	esac
 	if ! command -v dpkg-query >/dev/null; then

@@ -20,7 +20,7 @@ FORMATTED := $(wildcard include/*.h user/*.[ch] user/util/*.[ch] exporters/*.[ch
 .PHONY: check unit fuzz asan test-programs bench lint
 
 check:
-	$(Q)tests/install-deps.sh build test postgres
+	$(Q)tests/install-deps.sh build test postgres programs
 	$(Q)$(MAKE) --no-print-directory all unit test-programs
 	$(Q)$(MAKE) --no-print-directory asan
 	$(Q)python3 tests/run.py $(OUTPUT)
@@ -74,8 +74,8 @@ $(OUTPUT)/bench/%: tests/bench/%.c usdt/spantrace.h $(LIB_OBJ)
 format:
 	$(Q)clang-format -i $(FORMATTED)
 
-tidy: compile_commands.json $(SKELETON) $(ASSETS)
+tidy: compile_commands.json $(SKELETON) $(ASSETS) $(RULES)
 	$(Q)tests/lint.sh tidy
 
-lint: compile_commands.json $(SKELETON) $(ASSETS)
+lint: compile_commands.json $(SKELETON) $(ASSETS) $(RULES)
 	$(Q)tests/lint.sh all

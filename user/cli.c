@@ -25,6 +25,7 @@ enum {
 	OPT_ROWS,
 	OPT_STATS,
 	OPT_STREAM,
+	OPT_RULES,
 	OPT_VERSION,
 	OPT_MAX_SIZE,
 	OPT_MAX_TIME,
@@ -49,9 +50,12 @@ static const struct cli_option options_table[] = {
 	{OPT_TRIGGER, "trigger", "NAME>TIME",
 	 "… when a span takes longer: 'app:job>50ms'; repeatable", FOR_RECORD},
 	{'m', "metrics", "LIST", "what to measure: wall,cpu (default: both)", FOR_BOTH},
-	{'P', "provider", "GLOB", "only these providers; repeatable", FOR_BOTH | FOR_LIST},
+	{'P', "provider", "GLOB", "only these providers, or PROVIDER:SPAN; repeatable",
+	 FOR_BOTH | FOR_LIST},
 	{'s', "span", "NAME=START..END[,END…][@ARG]",
 	 "a pair of markers provider:name; @ARG, from 0, is the id", FOR_BOTH | FOR_LIST},
+	{OPT_RULES, "rules", "FILE", "more rules for markers; see README; repeatable",
+	 FOR_BOTH | FOR_LIST},
 	{'x', "exclude", "GLOB", "leave out these spans and events; repeatable",
 	 FOR_BOTH | FOR_LIST},
 	{OPT_BY, "by", "KEY", "split rows by this label; repeatable", FOR_BOTH},
@@ -93,6 +97,8 @@ static int take_option(void *context, int letter, const char *arg)
 		return cli_value_span(o, arg);
 	case 'x':
 		return cli_value_glob(&o->excludes, &o->nexcludes, "-x", arg);
+	case OPT_RULES:
+		return cli_value_rules(o, arg);
 	case OPT_BY:
 		return cli_value_by(o, arg);
 	case OPT_NO_FOLLOW:
@@ -235,6 +241,8 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 			err = cli_settle_outputs(&o);
 		if (!err && form == FOR_RECORD)
 			err = cli_settle_record(&o);
+		if (!err && !o.rules)
+			err = rules_new(&o.rules);
 		if (err)
 			goto out;
 		o.argv = argv + words.rest;
@@ -268,6 +276,7 @@ void options_free(struct options *o)
 	for (size_t i = 0; i < o->nspans; i++)
 		pair_spec_free(&o->spans[i]);
 	free(o->spans);
+	rules_free(&o->rules);
 	free(o->pids);
 	free(o->outputs);
 	free(o->providers);

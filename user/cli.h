@@ -21,6 +21,7 @@
 #include "../include/version.h"
 #include "pair_spec.h"
 #include "parts.h"
+#include "rules.h"
 #include "trigger.h"
 
 enum cli_status {
@@ -87,7 +88,8 @@ struct options {
 	size_t nexcludes;
 	struct pair_spec **spans;
 	size_t nspans;
-	const char **by; /* label keys that split rows */
+	struct rules *rules; /* built-in ones, and those of --rules */
+	const char **by;     /* label keys that split rows */
 	size_t nby;
 	struct options_parts parts;
 	bool follow; /* the children too */

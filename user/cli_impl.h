@@ -13,6 +13,7 @@ int cli_value_output(struct options *o, const char *text);
 int cli_value_metrics(struct options *o, const char *text);
 int cli_value_span(struct options *o, const char *text);
 int cli_value_by(struct options *o, const char *text);
+int cli_value_rules(struct options *o, const char *path);
 int cli_value_ring_size(struct options *o, const char *text);
 int cli_value_rows(struct options *o, const char *text);
 /* The same for a list of numbers of processes or threads, each kept once. */

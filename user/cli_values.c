@@ -110,6 +110,18 @@ int cli_value_rows(struct options *o, const char *text)
 	return 0;
 }
 
+int cli_value_rules(struct options *o, const char *path)
+{
+	char why[512];
+	int err = o->rules ? 0 : rules_new(&o->rules);
+
+	if (!err)
+		err = rules_add_file(o->rules, path, why, sizeof(why));
+	if (err && err != -ENOMEM)
+		log_error("--rules: %s", why);
+	return err;
+}
+
 /* The kernel takes powers of two: rounded up. */
 int cli_value_ring_size(struct options *o, const char *text)
 {

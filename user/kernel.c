@@ -232,6 +232,12 @@ struct bpf_program *kernel_program(struct kernel *kernel, enum kernel_program pr
 		return skel->progs.async_exit;
 	case KERNEL_ASYNC_CLOSE:
 		return skel->progs.async_close;
+	case KERNEL_SPAN_ENTER_TEXT:
+		return skel->progs.span_enter_text;
+	case KERNEL_ASYNC_NEW_TEXT:
+		return skel->progs.async_new_text;
+	case KERNEL_EVENT_TEXT:
+		return skel->progs.event_hit_text;
 	default:
 		return skel->progs.event_hit;
 	}

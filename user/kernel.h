@@ -34,6 +34,10 @@ enum kernel_program {
 	KERNEL_ASYNC_EXIT,
 	KERNEL_ASYNC_CLOSE,
 	KERNEL_EVENT,
+	/* The same for sites with strings to read: these may wait for a page. */
+	KERNEL_SPAN_ENTER_TEXT,
+	KERNEL_ASYNC_NEW_TEXT,
+	KERNEL_EVENT_TEXT,
 	KERNEL_PROGRAMS,
 };
 

@@ -288,6 +288,7 @@ static int gather(struct gather *g, const struct options *options)
 static int list_options(const struct options *options, bool *failed)
 {
 	const struct pair_options pairs = {
+		.rules = options->rules,
 		.specs = options->spans,
 		.nspecs = options->nspans,
 		.providers = options->providers,

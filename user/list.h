@@ -49,8 +49,12 @@ int list_print(const struct list *list, FILE *out, bool verbose);
  *                        "id_arg": …, (argument that is the id, from 0)
  *                        "recursive": 1,
  *                        "why": "by `__enter/__exit`",
+ *                        "rule": { "file": "…", (absent: built in) "line": …,
+ *                                  "named": 1, (single spans by their arguments)
+ *                                  "labels": [ "…" ] },
  *                        "markers": [ { "role": "enter"|"exit"|"new"|"close"|"event",
  *                                       "marker": "app:job__enter" } ] } ],
+ *     "left_out": [ { "what": "hotspot_jni", "why": "…" } ],
  *     "problems": [ "…" ] } (with --span)
  */
 void list_print_json(const struct list *list, FILE *out);

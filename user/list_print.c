@@ -217,6 +217,20 @@ static void format_bindings(const struct list *list, const struct pair_def *def,
 	}
 }
 
+static int print_left_out(const struct pair_plan *plan, FILE *out)
+{
+	AUTO_TABLE table = {.columns = 3};
+
+	for (size_t i = 0; i < plan->nleft_out; i++) {
+		table_add(&table, "%s", plan->left_out[i].what);
+		table_add(&table, "%s", plan->left_out[i].why);
+		table_add(&table, "-P %s takes it in", plan->left_out[i].what);
+	}
+	if (table.ncells)
+		fputs("\nleft out by rules:\n", out);
+	return table_print(&table, out, "  ");
+}
+
 int list_print(const struct list *list, FILE *out, bool verbose)
 {
 	AUTO_TABLE table = {.columns = 4};
@@ -247,7 +261,9 @@ int list_print(const struct list *list, FILE *out, bool verbose)
 	}
 	if (list->plan->ndefs)
 		fputs("spans and events:\n", out);
-	return table_print(&table, out, "  ");
+	if (table_print(&table, out, "  "))
+		return -ENOMEM;
+	return print_left_out(list->plan, out);
 }
 
 static void json_site(struct jsonw *w, const struct elfnote_site *site)
@@ -306,6 +322,22 @@ static void json_file(struct jsonw *w, const struct list_file *file)
 	jsonw_end(w);
 }
 
+/* What the rule reads besides the id. */
+static void json_rule(struct jsonw *w, const struct rule *rule)
+{
+	jsonw_object(w, "rule", JSONW_INLINE);
+	if (rule->file)
+		jsonw_string(w, "file", rule->file);
+	jsonw_u64(w, "line", rule->line);
+	if (rule->own.ntexts)
+		jsonw_u64(w, "named", 1);
+	jsonw_array(w, "labels", JSONW_INLINE);
+	for (u32 i = 0; i < rule->nlabels; i++)
+		jsonw_string(w, NULL, rule->labels[i].key);
+	jsonw_end(w);
+	jsonw_end(w);
+}
+
 static void json_def(struct jsonw *w, const struct list *list, const struct pair_def *def)
 {
 	jsonw_object(w, NULL, JSONW_INLINE);
@@ -316,6 +348,8 @@ static void json_def(struct jsonw *w, const struct list *list, const struct pair
 	if (def->recursive)
 		jsonw_u64(w, "recursive", 1);
 	jsonw_string(w, "why", def->why);
+	if (def->rule)
+		json_rule(w, def->rule);
 	jsonw_array(w, "markers", JSONW_INLINE);
 	for (u32 i = 0; i < def->nbindings; i++) {
 		const struct pair_binding *binding = &list->plan->bindings[def->first_binding + i];
@@ -346,6 +380,14 @@ void list_print_json(const struct list *list, FILE *out)
 	jsonw_array(&w, "definitions", JSONW_LINES);
 	for (size_t i = 0; i < list->plan->ndefs; i++)
 		json_def(&w, list, &list->plan->defs[i]);
+	jsonw_end(&w);
+	jsonw_array(&w, "left_out", JSONW_LINES);
+	for (size_t i = 0; i < list->plan->nleft_out; i++) {
+		jsonw_object(&w, NULL, JSONW_INLINE);
+		jsonw_string(&w, "what", list->plan->left_out[i].what);
+		jsonw_string(&w, "why", list->plan->left_out[i].why);
+		jsonw_end(&w);
+	}
 	jsonw_end(&w);
 	jsonw_array(&w, "problems", JSONW_LINES);
 	for (size_t i = 0; i < list->plan->nproblems; i++)

@@ -11,6 +11,7 @@
 
 #include "pair_build.h"
 #include "util/cleanup.h"
+#include "util/grow.h"
 
 /* Everything that no span used. */
 static int build_events(struct pair_build *build)
@@ -19,12 +20,16 @@ static int build_events(struct pair_build *build)
 		struct pair_entry *entry = &build->entries[i];
 		int err;
 
+		const struct rule *rule = entry->rule;
+
 		if (entry->used && !entry->why)
 			continue;
 		if (!entry->why)
 			entry->why = strdup("no start or end in its name");
 		err = pair_build_def(build, entry->provider, entry->name, strlen(entry->name),
 				     MODEL_EVENT, -1, TAKE_PTR(entry->why));
+		if (!err)
+			build->plan->defs[build->plan->ndefs - 1].rule = rule;
 		if (!err)
 			err = pair_build_bind(build, entry, PAIR_EVENT);
 		if (err)
@@ -84,31 +89,67 @@ static int make_unique(struct pair_plan *plan, const struct pair_marker *markers
 	return 0;
 }
 
-static bool match_any(const char *const *globs, size_t n, const char *text)
+/* Whether -P takes DEF, called LABEL, and whether it does so by a glob that names the span itself, or its provider. */
+static bool chosen(const struct pair_options *options, const struct pair_def *def,
+		   const char *label, bool *named_span, bool *named_provider)
 {
-	for (size_t i = 0; i < n; i++)
-		if (fnmatch(globs[i], text, 0) == 0)
-			return true;
-	return false;
+	*named_span = *named_provider = false;
+	for (size_t i = 0; i < options->nproviders; i++) {
+		const char *glob = options->providers[i];
+
+		if (strchr(glob, ':'))
+			*named_span |= fnmatch(glob, label, 0) == 0;
+		else
+			*named_provider |= fnmatch(glob, def->provider, 0) == 0;
+	}
+	return !options->nproviders || *named_span || *named_provider;
 }
 
-static int wanted(const struct pair_def *def, const struct pair_options *options, bool *out)
+static bool excluded(const struct pair_options *options, const struct pair_def *def,
+		     const char *label)
 {
-	AUTO_FREE char *label = NULL;
-
-	*out = def->is_spec || !options->nproviders ||
-	       match_any(options->providers, options->nproviders, def->provider);
-	if (!*out || !options->nexcludes)
-		return 0;
-	label = pair_text("%s:%s", def->provider, def->name);
-	if (!label)
-		return -ENOMEM;
-	for (size_t i = 0; i < options->nexcludes && *out; i++) {
+	for (size_t i = 0; i < options->nexcludes; i++) {
 		const char *glob = options->excludes[i];
 
 		if (fnmatch(glob, label, 0) == 0 ||
 		    (!strchr(glob, ':') && fnmatch(glob, def->name, 0) == 0))
-			*out = false;
+			return true;
+	}
+	return false;
+}
+
+static int note_left_out(struct pair_plan *plan, const char *what, const char *why)
+{
+	for (size_t i = 0; i < plan->nleft_out; i++)
+		if (!strcmp(plan->left_out[i].what, what))
+			return 0;
+	if (GROW(plan->left_out, plan->nleft_out))
+		return -ENOMEM;
+	plan->left_out[plan->nleft_out] = (struct pair_left_out){.what = strdup(what), .why = why};
+	return plan->left_out[plan->nleft_out].what ? (plan->nleft_out++, 0) : -ENOMEM;
+}
+
+static int wanted(struct pair_plan *plan, const struct pair_def *def,
+		  const struct pair_options *options, bool *out)
+{
+	const struct rule_provider *provider =
+		options->rules ? rules_provider(options->rules, def->provider) : NULL;
+	AUTO_FREE char *label = pair_text("%s:%s", def->provider, def->name);
+	bool named_span, named_provider;
+
+	if (!label)
+		return -ENOMEM;
+	*out = (def->is_spec || chosen(options, def, label, &named_span, &named_provider)) &&
+	       !excluded(options, def, label);
+	if (!*out || def->is_spec)
+		return 0;
+	if (def->rule && def->rule->left_out && !named_span) {
+		*out = false;
+		return note_left_out(plan, label, def->rule->left_out);
+	}
+	if (provider && provider->left_out && !named_span && !named_provider) {
+		*out = false;
+		return note_left_out(plan, def->provider, provider->left_out);
 	}
 	return 0;
 }
@@ -120,7 +161,7 @@ static void def_free(struct pair_def *def)
 	free(def->why);
 }
 
-/* Takes out what -P and -x leave no place for, and closes the gaps. */
+/* Takes out what -P and -x leave no place for, and what rules leave out, and closes the gaps. */
 static int filter(struct pair_plan *plan, const struct pair_options *options)
 {
 	size_t ndefs = 0, nbindings = 0;
@@ -132,7 +173,7 @@ static int filter(struct pair_plan *plan, const struct pair_options *options)
 		bool keep = true;
 
 		if (!err)
-			err = wanted(&def, options, &keep);
+			err = wanted(plan, &def, options, &keep);
 		if (!keep) {
 			def_free(&def);
 			continue;
@@ -165,7 +206,7 @@ int pair_plan_new(const struct pair_marker *markers, size_t n, const struct pair
 	if (!err)
 		err = pair_specs(&build, options->specs, options->nspecs);
 	if (!err)
-		err = pair_rules_apply(&build);
+		err = pair_rules_apply(&build, options->rules);
 	if (!err)
 		err = pair_conventions(&build);
 	nspans = build.plan->ndefs;
@@ -192,7 +233,10 @@ void pair_plan_free(struct pair_plan **plan)
 		free(p->problems[i]);
 	free(p->defs);
 	free(p->bindings);
+	for (size_t i = 0; i < p->nleft_out; i++)
+		free(p->left_out[i].what);
 	free(p->problems);
+	free(p->left_out);
 	free(p);
 	*plan = NULL;
 }

@@ -3,8 +3,8 @@
  *
  * Three sources, in this order; a marker that one of them uses is not there for the next:
  *   1. --span of the user (pair_spec.c)
- *   2. the table of rules for well-known programs (pair_rules.c); it stands before the conventions
- *      because some of its programs have names that a convention would pair wrongly
+ *   2. the rules for well-known programs (rules.h, pair_rules.c); they stand before the conventions
+ *      because some of their programs have names that a convention would pair wrongly
  *   3. the naming conventions, first with `__`, then with one `_`, then with `-`:
  *        enter/exit       thread span
  *        new/close        async span, together with enter/exit of the same name
@@ -28,6 +28,7 @@
 
 #include "../include/model.h"
 #include "pair_spec.h"
+#include "rules.h"
 
 /* One marker name. The same one may come several times, from several files: all get its
  * bindings. */
@@ -50,11 +51,13 @@ struct pair_def {
 	char *provider;
 	char *name;
 	enum model_kind kind;
-	bool recursive;    /* its frames do not live on the C stack: rule 2 of the README */
-	bool is_spec;      /* from a --span */
-	int id_arg;        /* argument of its markers that is the id; -1: none */
-	char *why;         /* "by `__enter/__exit`" */
-	u32 first_binding; /* its bindings stand side by side */
+	bool recursive;          /* its frames do not live on the C stack: rule 2 of the README */
+	bool is_spec;            /* from a --span */
+	int id_arg;              /* argument of its markers that is the id; -1: none */
+	int end_id_arg;          /* the same of those that close it */
+	const struct rule *rule; /* that made it: names and labels; NULL: something else did */
+	char *why;               /* "by `__enter/__exit`" */
+	u32 first_binding;       /* its bindings stand side by side */
 	u32 nbindings;
 };
 
@@ -65,15 +68,23 @@ struct pair_binding {
 };
 
 struct pair_options {
+	const struct rules *rules; /* NULL: none. Borrowed by the plan too */
 	struct pair_spec *const *specs;
 	size_t nspecs;
-	/* Globs over providers: only these. A --span is kept whatever its provider. None: all. */
+	/* Globs over providers, or over `provider:name` of spans and events where they have a `:`: only
+	 * these. A --span is kept whatever its provider. None: all but what rules leave out. */
 	const char *const *providers;
 	size_t nproviders;
 	/* Globs over `provider:name` of spans and events, or over the name where they have no
 	 * `:`. */
 	const char *const *excludes;
 	size_t nexcludes;
+};
+
+/* Something that a rule leaves out, and that nobody has named. */
+struct pair_left_out {
+	char *what;      /* "provider" or "provider:name", as -P takes it */
+	const char *why; /* the rule's */
 };
 
 /* Definitions: --span in the order given, then rules, then conventions by separator and name,
@@ -86,9 +97,11 @@ struct pair_plan {
 	size_t nbindings;
 	char **problems; /* a sentence for each --span that could not be used with these markers */
 	size_t nproblems;
+	struct pair_left_out *left_out; /* each once */
+	size_t nleft_out;
 };
 
-/* OPTIONS may be NULL. 0 or -ENOMEM. The plan owns its strings. */
+/* OPTIONS may be NULL: no rules, no filters. 0 or -ENOMEM. The plan owns its strings, but for what is a rule's. */
 int pair_plan_new(const struct pair_marker *markers, size_t n, const struct pair_options *options,
 		  struct pair_plan **out);
 void pair_plan_free(struct pair_plan **plan);

@@ -98,6 +98,7 @@ int pair_build_def(struct pair_build *build, const char *provider, const char *n
 		.name = strndup(name, len),
 		.kind = kind,
 		.id_arg = id_arg,
+		.end_id_arg = id_arg,
 		.why = why,
 		.first_binding = (u32)plan->nbindings,
 	};

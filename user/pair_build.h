@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A plan while it is being made: what pair.c and the sources of pairs (pair_named.c,
- * pair_convention.c) share. Private to them. */
+ * pair_rules.c, pair_convention.c) share. Private to them. */
 #ifndef SPANTRACE_PAIR_BUILD_H
 #define SPANTRACE_PAIR_BUILD_H
 
@@ -14,8 +14,9 @@ struct pair_entry {
 	u32 nmarkers;
 	u32 nargs;
 	bool has_meta;
-	bool used; /* by a span, or as an event */
-	char *why; /* why it is an event, once that is known */
+	bool used;               /* by a span, or as an event */
+	char *why;               /* why it is an event, once that is known */
+	const struct rule *rule; /* that made it an event */
 
 	/* For the conventions: how the name ends, and where that begins. */
 	u8 separator;
@@ -53,8 +54,8 @@ int pair_build_bind(struct pair_build *build, struct pair_entry *entry, enum pai
 /* Appends the spans of the user; what a spec does not find is a problem of the plan. */
 int pair_specs(struct pair_build *build, struct pair_spec *const *specs, size_t n);
 /* Appends the spans that rules find among the unused entries, and gives those that a rule wants
- * as events its reason. */
-int pair_rules_apply(struct pair_build *build);
+ * as events its reason. RULES may be NULL. */
+int pair_rules_apply(struct pair_build *build, const struct rules *rules);
 /* Appends the spans that naming conventions find among the unused entries, and gives each entry
  * that is left the reason why it is an event. */
 int pair_conventions(struct pair_build *build);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Spans whose markers are named one by one: by --span of the user, and by the rules for well-known
- * programs. */
+/* Spans whose markers the user names one by one: --span. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pair_build.h"
-#include "pair_rules.h"
 #include "util/grow.h"
 
 /* Notes the sentence WHY, and takes it. */
@@ -95,62 +93,5 @@ int pair_specs(struct pair_build *build, struct pair_spec *const *specs, size_t 
 
 	for (size_t i = 0; i < n && !err; i++)
 		err = apply_spec(build, specs[i]);
-	return err;
-}
-
-/* The markers of a rule that are here and free; COUNT of them. */
-static size_t rule_entries(const struct pair_build *build, const struct pair_rule *rule,
-			   const char *const *names, size_t n, struct pair_entry **out)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < n && names[i]; i++) {
-		struct pair_entry *entry =
-			pair_build_find(build, (struct pair_name){rule->provider, names[i]});
-
-		if (!entry || entry->used)
-			continue;
-		if (rule->kind == MODEL_ASYNC_SPAN && (u32)rule->id_arg >= entry->nargs)
-			continue;
-		out[count++] = entry;
-	}
-	return count;
-}
-
-static int apply_rule(struct pair_build *build, const struct pair_rule *rule)
-{
-	struct pair_entry *starts[PAIR_RULE_STARTS], *ends[PAIR_RULE_ENDS];
-	size_t nstarts = rule_entries(build, rule, rule->starts, PAIR_RULE_STARTS, starts);
-	size_t nends = rule_entries(build, rule, rule->ends, PAIR_RULE_ENDS, ends);
-	bool async = rule->kind == MODEL_ASYNC_SPAN;
-	char *why;
-	int err;
-
-	if (!nstarts || !nends)
-		return 0;
-	if (rule->kind == MODEL_EVENT) {
-		starts[0]->used = ends[0]->used = true;
-		starts[0]->why = strdup(rule->why);
-		ends[0]->why = strdup(rule->why);
-		return starts[0]->why && ends[0]->why ? 0 : -ENOMEM;
-	}
-	why = async ? pair_text("by a rule for %s, keyed by argument @%d", rule->provider,
-				rule->id_arg)
-		    : pair_text("by a rule for %s", rule->provider);
-	err = pair_build_def(build, rule->provider, rule->name, strlen(rule->name), rule->kind,
-			     async ? rule->id_arg : -1, why);
-	for (size_t i = 0; i < nstarts && !err; i++)
-		err = pair_build_bind(build, starts[i], async ? PAIR_NEW : PAIR_ENTER);
-	for (size_t i = 0; i < nends && !err; i++)
-		err = pair_build_bind(build, ends[i], async ? PAIR_CLOSE : PAIR_EXIT);
-	return err;
-}
-
-int pair_rules_apply(struct pair_build *build)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < pair_nrules && !err; i++)
-		err = apply_rule(build, &pair_rules[i]);
 	return err;
 }

@@ -1,90 +1,143 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of pair_rules.h. Each entry says what would go wrong without it. */
-#include "pair_rules.h"
+/* Spans and events by rules (rules.h): the markers of each that are here and free. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* Objects that one thread makes and another releases, known by their address. */
-#define LIBVIRT_OBJECT(stem)                                                                \
-	{                                                                                   \
-		.provider = "libvirt", .name = stem, .kind = MODEL_ASYNC_SPAN, .id_arg = 0, \
-		.starts = {stem "_new"}, .ends = {stem "_dispose"},                         \
+#include "../exporters/text.h"
+#include "pair_build.h"
+
+/* The markers among NAMES that are here and free, and carry argument ID_ARG if that is not -1. Returns how many. */
+static u32 find_entries(const struct pair_build *build, const char *provider,
+			const char *const *names, u32 n, int id_arg, struct pair_entry **out)
+{
+	u32 count = 0;
+
+	for (u32 i = 0; i < n; i++) {
+		struct pair_entry *entry =
+			pair_build_find(build, (struct pair_name){provider, names[i]});
+
+		if (entry && !entry->used && (id_arg < 0 || (u32)id_arg < entry->nargs))
+			out[count++] = entry;
 	}
+	return count;
+}
 
-const struct pair_rule pair_rules[] = {
-	/* A transaction begins inside one query's span and ends inside another's: its virtual
-	 * transaction number, not the thread's stack, tells which. */
-	{
-		.provider = "postgresql",
-		.name = "transaction",
-		.kind = MODEL_ASYNC_SPAN,
-		.id_arg = 0,
-		.starts = {"transaction__start"},
-		.ends = {"transaction__commit", "transaction__abort"},
-	},
-	/* __exit fires when a contended monitor is released, whoever holds it: no end of
-	 * __enter. */
-	{
-		.provider = "hotspot",
-		.name = "monitor__contended",
-		.kind = MODEL_THREAD_SPAN,
-		.starts = {"monitor__contended__enter"},
-		.ends = {"monitor__contended__entered"},
-	},
-	{
-		.provider = "hotspot",
-		.name = "monitor__wait",
-		.kind = MODEL_THREAD_SPAN,
-		.starts = {"monitor__wait"},
-		.ends = {"monitor__waited"},
-	},
-	/* Six ways out. __clinit, in between, stays an event. */
-	{
-		.provider = "hotspot",
-		.name = "class__initialization",
-		.kind = MODEL_THREAD_SPAN,
-		.starts = {"class__initialization__required"},
-		.ends = {"class__initialization__end", "class__initialization__error",
-			 "class__initialization__erroneous", "class__initialization__super__failed",
-			 "class__initialization__concurrent", "class__initialization__recursive"},
-	},
-	/* One collection opens every pool at once: keyed by the pool's name, a string that stays
-	 * put. */
-	{
-		.provider = "hotspot",
-		.name = "mem__pool__gc",
-		.kind = MODEL_ASYNC_SPAN,
-		.id_arg = 2,
-		.starts = {"mem__pool__gc__begin"},
-		.ends = {"mem__pool__gc__end"},
-	},
-	{
-		.provider = "stap",
-		.name = "pass1",
-		.kind = MODEL_THREAD_SPAN,
-		.starts = {"pass1a__start", "pass1b__start"},
-		.ends = {"pass1__end"},
-	},
-	{
-		.provider = "sssd",
-		.name = "sysdb_transaction",
-		.kind = MODEL_THREAD_SPAN,
-		.starts = {"sysdb_transaction_start"},
-		.ends = {"sysdb_transaction_commit_after", "sysdb_transaction_cancel"},
-	},
-	LIBVIRT_OBJECT("object"),
-	LIBVIRT_OBJECT("rpc_client"),
-	LIBVIRT_OBJECT("rpc_server_client"),
-	LIBVIRT_OBJECT("rpc_socket"),
-	LIBVIRT_OBJECT("rpc_tls_context"),
-	LIBVIRT_OBJECT("rpc_tls_session"),
-	/* Nearly every return would be an exit without an enter. */
-	{
-		.provider = "python",
-		.name = "function",
-		.kind = MODEL_EVENT,
-		.starts = {"function__entry"},
-		.ends = {"function__return"},
-		.why = "CPython 3.11 hardly fires function__entry (gh-98894); pair them with --span where yours does",
-	},
-};
+static void add_text(struct text_buf *b, const struct rule_text *text)
+{
+	char buffer[64];
 
-const size_t pair_nrules = sizeof(pair_rules) / sizeof(pair_rules[0]);
+	if (text->length_arg < 0)
+		snprintf(buffer, sizeof(buffer), "string(arg%u)", text->arg);
+	else
+		snprintf(buffer, sizeof(buffer), "string(arg%u, arg%d)", text->arg,
+			 text->length_arg);
+	text_add_str(b, buffer);
+}
+
+static void add_quoted(struct text_buf *b, const char *text)
+{
+	if (!*text)
+		return;
+	text_add_str(b, "\"");
+	text_add_str(b, text);
+	text_add_str(b, "\" ");
+}
+
+/* What the rule says, for `list`. */
+static char *describe(const struct rule *rule)
+{
+	struct text_buf b = {0};
+	char buffer[64];
+
+	if (rule->kind == MODEL_EVENT && rule->why) {
+		text_add_str(&b, rule->why);
+	} else if (rule->file) {
+		snprintf(buffer, sizeof(buffer), ":%u", rule->line);
+		text_add_str(&b, "by ");
+		text_add_str(&b, rule->file);
+		text_add_str(&b, buffer);
+	} else {
+		text_add_str(&b, "by a rule for ");
+		text_add_str(&b, rule->provider);
+	}
+	if (rule->kind == MODEL_ASYNC_SPAN) {
+		snprintf(buffer, sizeof(buffer), ", keyed by argument @%d", rule->id_arg);
+		text_add_str(&b, buffer);
+	}
+	if (rule->own.ntexts) {
+		text_add_str(&b, "; named ");
+		add_quoted(&b, rule->own.prefix);
+		add_text(&b, &rule->own.texts[0]);
+	}
+	if (rule->own.ntexts > 1) {
+		text_add_str(&b, " ");
+		add_quoted(&b, rule->own.joint);
+		add_text(&b, &rule->own.texts[1]);
+	}
+	for (u32 i = 0; i < rule->nlabels; i++) {
+		text_add_str(&b, i ? ", " : rule->nlabels > 1 ? "; labels " : "; label ");
+		text_add_str(&b, rule->labels[i].key);
+	}
+	if (b.failed) {
+		text_buf_free(&b);
+		return NULL;
+	}
+	return b.data;
+}
+
+static int apply_events(struct pair_build *build, const struct rule *rule)
+{
+	struct pair_entry *entries[RULE_MARKERS];
+	u32 n = find_entries(build, rule->provider, rule->starts, rule->nstarts, -1, entries);
+
+	for (u32 i = 0; i < n; i++) {
+		entries[i]->used = true;
+		entries[i]->rule = rule;
+		entries[i]->why = describe(rule);
+		if (!entries[i]->why)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int apply_span(struct pair_build *build, const struct rule *rule)
+{
+	struct pair_entry *starts[RULE_MARKERS], *ends[RULE_MARKERS];
+	u32 nstarts = find_entries(build, rule->provider, rule->starts, rule->nstarts, rule->id_arg,
+				   starts);
+	u32 nends = find_entries(build, rule->provider, rule->ends, rule->nends, rule->end_id_arg,
+				 ends);
+	bool async = rule->kind == MODEL_ASYNC_SPAN;
+	struct pair_def *def;
+	int err;
+
+	if (!nstarts || !nends)
+		return 0;
+	err = pair_build_def(build, rule->provider, rule->name, strlen(rule->name), rule->kind,
+			     rule->id_arg, describe(rule));
+	if (err)
+		return err;
+	def = &build->plan->defs[build->plan->ndefs - 1];
+	def->end_id_arg = rule->end_id_arg;
+	def->recursive = rule->recursive;
+	def->rule = rule;
+	for (u32 i = 0; i < nstarts && !err; i++)
+		err = pair_build_bind(build, starts[i], async ? PAIR_NEW : PAIR_ENTER);
+	for (u32 i = 0; i < nends && !err; i++)
+		err = pair_build_bind(build, ends[i], async ? PAIR_CLOSE : PAIR_EXIT);
+	return err;
+}
+
+int pair_rules_apply(struct pair_build *build, const struct rules *rules)
+{
+	int err = 0;
+
+	for (size_t i = 0; rules && i < rules->nrules && !err; i++) {
+		const struct rule *rule = &rules->rules[i];
+
+		err = rule->kind == MODEL_EVENT ? apply_events(build, rule)
+						: apply_span(build, rule);
+	}
+	return err;
+}

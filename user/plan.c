@@ -48,6 +48,8 @@ void plan_free(struct plan **out)
 	free(plan->files);
 	free(plan->refused);
 	free(plan->problems);
+	free(plan->left_out);
+	free(plan->hints);
 	free(plan->async_defs);
 	intmap_free(&plan->looked_at);
 	strpool_free(&plan->strings);

@@ -53,6 +53,8 @@ const struct model_refused *plan_refused(const struct plan *plan, size_t *n);
 /* Names of the files that were looked at, for the message when none has markers. */
 const char *plan_file_name(const struct plan *plan, size_t i);
 bool plan_file_has_markers(const struct plan *plan, size_t i);
+/* Says what to do about markers of known programs that never fired, by PROFILE. */
+void plan_say_hints(const struct plan *plan, const struct profile *profile);
 /* Sentences for --span options that did not fit the markers found. */
 const char *const *plan_problems(const struct plan *plan, size_t *n);
 

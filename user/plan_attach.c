@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/note.h"
 #include "plan.h"
 #include "plan_impl.h"
 #include "util/cleanup.h"
@@ -58,6 +57,9 @@ static int binder_pair(struct binder *b)
 	}
 	b->nmarkers = n;
 	err = pair_plan_new(b->markers, n, plan->options, &b->pairs);
+	if (err)
+		return err;
+	err = plan_note_rules(plan, b->pairs);
 	if (err)
 		return err;
 	free(plan->problems);
@@ -135,6 +137,8 @@ static int binder_define(struct binder *b)
 
 		binder_describe(b, def, &model);
 		err = trace_add_def(b->trace, &model, &b->def_ids[i]);
+		if (!err && def->rule && def->rule->own.ntexts)
+			err = trace_name_def(b->trace, b->def_ids[i], def->rule->own.prefix);
 		if (err)
 			return err;
 		plan->nevents += def->kind == MODEL_EVENT;
@@ -151,107 +155,25 @@ static int binder_define(struct binder *b)
 	return kernel_set_async_defs(b->kernel, plan->async_defs, (u32)plan->nasync_defs);
 }
 
-static enum kernel_program program_of(enum pair_role role, enum model_kind kind)
+/* TEXTS: there are strings to read. */
+static enum kernel_program program_of(enum pair_role role, enum model_kind kind, bool texts)
 {
 	bool async = kind == MODEL_ASYNC_SPAN;
 
 	switch (role) {
 	case PAIR_ENTER:
-		return async ? KERNEL_ASYNC_ENTER : KERNEL_SPAN_ENTER;
+		return async   ? KERNEL_ASYNC_ENTER
+		       : texts ? KERNEL_SPAN_ENTER_TEXT
+			       : KERNEL_SPAN_ENTER;
 	case PAIR_EXIT:
 		return async ? KERNEL_ASYNC_EXIT : KERNEL_SPAN_EXIT;
 	case PAIR_NEW:
-		return KERNEL_ASYNC_NEW;
+		return texts ? KERNEL_ASYNC_NEW_TEXT : KERNEL_ASYNC_NEW;
 	case PAIR_CLOSE:
 		return KERNEL_ASYNC_CLOSE;
 	default:
-		return KERNEL_EVENT;
+		return texts ? KERNEL_EVENT_TEXT : KERNEL_EVENT;
 	}
-}
-
-/* Whether the event's first argument is a number to add up: spantrace.h says so, or its form does (an
- * unsigned long may as well be a pointer). */
-static bool event_has_value(const struct elfnote_site *site)
-{
-	const struct elfnote_arg *arg = &site->args[0];
-
-	if (site->nargs == 0 || arg->operand.form == OPERAND_NONE ||
-	    arg->operand.form == OPERAND_FLOAT)
-		return false;
-	if (site->has_meta)
-		return arg->key && strcmp(arg->key, "value") == 0;
-	return arg->operand.is_signed || arg->operand.size < 8;
-}
-
-/* Fills the site's row and flags. NULL, or why the site cannot play this role. */
-static const char *describe_site(const struct elfnote_site *site, const struct pair_def *def,
-				 enum pair_role role, bool has_new, struct wire_site *row,
-				 u32 *flags)
-{
-	*flags = (def->recursive ? SITE_RECURSIVE : 0) | (has_new ? SITE_HAS_NEW : 0);
-	if (def->kind == MODEL_EVENT && event_has_value(site)) {
-		*flags |= SITE_HAS_VALUE;
-		row->id = site->args[0].operand;
-	}
-	if (def->kind != MODEL_ASYNC_SPAN)
-		return NULL;
-	if (def->id_arg < 0 || (u32)def->id_arg >= site->nargs)
-		return "it lacks the argument that is the span's id";
-	if (site->args[def->id_arg].why)
-		return site->args[def->id_arg].why;
-	row->id = site->args[def->id_arg].operand;
-	if (role == PAIR_NEW && site->has_meta && site->nargs > 1 &&
-	    (site->args[1].operand.form != OPERAND_CONST || site->args[1].operand.disp))
-		row->parent = site->args[1].operand;
-	return NULL;
-}
-
-static bool wants_label(const struct plan *plan, const char *key)
-{
-	size_t i;
-
-	for (i = 0; i < plan->nlabel_keys; i++)
-		if (strcmp(plan->label_keys[i], key) == 0)
-			return true;
-	return plan->all_labels;
-}
-
-/* The arguments of the site that stay with its span. spantrace.h makes the address of a string unsigned, any other
- * label signed. */
-static int describe_labels(const struct binder *b, const struct elfnote_site *site,
-			   enum pair_role role, struct wire_site *row, u32 *flags)
-{
-	const char *keys[LABELS_MAX];
-	u32 i, n = 0;
-
-	if (!site->has_meta || role == PAIR_EXIT || role == PAIR_CLOSE)
-		return 0;
-	for (i = 0; i < site->nargs && n < LABELS_MAX; i++) {
-		const struct elfnote_arg *arg = &site->args[i];
-
-		if (!arg->key || arg->why || !wants_label(b->plan, arg->key) ||
-		    (i == NOTE_ARG_VALUE && *flags & SITE_HAS_VALUE))
-			continue;
-		row->labels[n] = arg->operand;
-		if (!arg->operand.is_signed && arg->operand.size == 8)
-			row->strings |= 1u << n;
-		keys[n++] = arg->key;
-	}
-	if (!n)
-		return 0;
-	*flags |= SITE_HAS_LABELS;
-	return trace_add_site(b->trace, b->plan->next_site, keys, n, row->strings);
-}
-
-static int binder_refuse(struct binder *b, const struct plan_file *file,
-			 const struct elfnote_site *site, const char *why)
-{
-	AUTO_FREE char *marker = NULL;
-
-	if (asprintf(&marker, "%s:%s at %#llx of %s", site->provider, site->name,
-		     (unsigned long long)site->vaddr, file->shown) < 0)
-		return -ENOMEM;
-	return plan_refuse(b->plan, marker, why);
 }
 
 /* Adds the probe for one role of a site. */
@@ -265,16 +187,16 @@ static int binder_probe(struct binder *b, const struct plan_file *file,
 	int err;
 
 	if (!why)
-		why = describe_site(site, def, binding->role, b->has_new[binding->def], &row,
-				    &flags);
+		why = plan_describe_site(site, def, binding->role, b->has_new[binding->def], &row,
+					 &flags);
 	if (why)
-		return binder_refuse(b, file, site, why);
-	err = describe_labels(b, site, binding->role, &row, &flags);
+		return plan_refuse_site(b->plan, file, site, why);
+	err = plan_describe_texts(b->plan, b->trace, file, site, binding, def, &row, &flags);
 	if (err)
 		return err;
 	err = kernel_set_site(b->kernel, b->plan->next_site, &row);
 	if (err == -ENOSPC)
-		return binder_refuse(b, file, site, "the site table is full");
+		return plan_refuse_site(b->plan, file, site, "the site table is full");
 	if (err)
 		return err;
 	if (GROW(b->probes, b->nprobes) || GROW(b->sites, b->nprobes))
@@ -284,7 +206,8 @@ static int binder_probe(struct binder *b, const struct plan_file *file,
 		.offset = site->offset,
 		.sema_offset = site->sema_offset,
 		.cookie = COOKIE(b->plan->next_site, b->def_ids[binding->def], flags),
-		.program = program_of(binding->role, def->kind),
+		.program =
+			program_of(binding->role, def->kind, row.strings || flags & SITE_HAS_NAME),
 	};
 	b->plan->next_site++;
 	return 0;
@@ -325,7 +248,7 @@ static int binder_attach_file(struct binder *b, struct attach_set *set, struct p
 	for (i = 0; i < b->nprobes; i++) {
 		if (!b->probes[i].error)
 			continue;
-		err = binder_refuse(b, file, b->sites[i], attach_why(b->probes[i].error));
+		err = plan_refuse_site(b->plan, file, b->sites[i], attach_why(b->probes[i].error));
 		if (err)
 			return err;
 	}

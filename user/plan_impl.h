@@ -15,6 +15,13 @@ struct plan_file {
 	bool attached; /* or tried: not again */
 };
 
+/* What to do where a span or event never fires. */
+struct plan_hint {
+	const char *provider;
+	const char *name;
+	const char *hint;
+};
+
 struct plan {
 	const struct pair_options *options;
 	struct strpool *strings;
@@ -32,11 +39,30 @@ struct plan {
 	size_t nrefused;
 	const char **problems;
 	size_t nproblems;
+	const char **left_out; /* by rules; said */
+	size_t nleft_out;
+	struct plan_hint *hints;
+	size_t nhints;
 	size_t nattached;
 	size_t nspans, nevents;
 };
 
 /* Adds to the refused and says so. 0 or -ENOMEM. */
 int plan_refuse(struct plan *plan, const char *marker, const char *why);
+int plan_refuse_site(struct plan *plan, const struct plan_file *file,
+		     const struct elfnote_site *site, const char *why);
+
+/* Says what rules leave out, each once, and keeps their hints. 0 or -ENOMEM. */
+int plan_note_rules(struct plan *plan, const struct pair_plan *pairs);
+
+/* Fills the site's row and flags with what its role needs. NULL, or why the site cannot play it. */
+const char *plan_describe_site(const struct elfnote_site *site, const struct pair_def *def,
+			       enum pair_role role, bool has_new, struct wire_site *row,
+			       u32 *flags);
+/* Adds the labels that are wanted, and the name; the site is the plan's next. An argument that cannot be read is among
+ * the refused, with its reason, and the site stands without it. 0 or -ENOMEM. */
+int plan_describe_texts(struct plan *plan, struct trace *trace, const struct plan_file *file,
+			const struct elfnote_site *site, const struct pair_binding *binding,
+			const struct pair_def *def, struct wire_site *row, u32 *flags);
 
 #endif

@@ -209,6 +209,7 @@ int session_run(const struct options *options)
 	CLEANUP(session_free)
 	struct session s = {.options = options, .signals = -1, .stats = {.fd = -1}};
 	struct pair_options pairing = {
+		.rules = options->rules,
 		.specs = options->spans,
 		.nspecs = options->nspans,
 		.providers = options->providers,

@@ -121,5 +121,6 @@ int session_write(struct session *s)
 		log_error("cannot add up the trace: %s", strerror(-err));
 		return err;
 	}
+	plan_say_hints(s->plan, &profile);
 	return outputs_finish(s->outputs, &profile);
 }

@@ -67,6 +67,7 @@ void trace_free(struct trace **out)
 	trace_free_values(&trace->sites);
 	intmap_free(&trace->texts);
 	intmap_free(&trace->kept);
+	intmap_free(&trace->prefixes);
 	intmap_free(&trace->paths_by_key);
 	for (i = 0; i < trace->ndefs; i++)
 		free(trace->defs[i]);
@@ -198,11 +199,23 @@ struct model_path *trace_new_path(struct trace *trace, u32 id, const struct mode
 static struct model_path *trace_make_path(struct trace *trace, u32 id,
 					  const struct model_path *parent)
 {
+	const struct wire_path *node = &trace->table[id];
+	const char *name = NULL;
+	struct model_path *path;
+
 	if (id == PATH_OVERFLOW)
 		return trace_new_path(trace, id, parent, &trace_other_paths);
-	if (trace->table[id].def >= trace->ndefs)
+	if (node->def >= trace->ndefs)
 		return NULL;
-	return trace_new_path(trace, id, parent, trace->defs[trace->table[id].def]);
+	if (node->name) {
+		name = trace_own_name(trace, node->def, node->name);
+		if (!name)
+			return NULL;
+	}
+	path = trace_new_path(trace, id, parent, trace->defs[node->def]);
+	if (path)
+		path->name = name;
+	return path;
 }
 
 struct model_path *trace_path(struct trace *trace, u32 id)

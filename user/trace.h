@@ -43,6 +43,8 @@ void trace_free(struct trace **trace);
 int trace_add_def(struct trace *trace, const struct model_def *def, u32 *id);
 /* What the labels of a site of the plan are: N keys, copied, and which of them are strings (bit I). 0 or -ENOMEM. */
 int trace_add_site(struct trace *trace, u32 site, const char *const *keys, u32 n, u32 strings);
+/* Spans of DEF that an argument names are called PREFIX and that; copied. 0 or -ENOMEM. */
+int trace_name_def(struct trace *trace, u32 def, const char *prefix);
 /* Rows are split by the values of these labels; borrowed. At most MODEL_MAX_LABELS. */
 void trace_split_by(struct trace *trace, const char *const *keys, size_t n);
 /* A span may come before the text of its label, which is on another ring: MORE is called to have what waits there

@@ -49,9 +49,10 @@ struct trace {
 	struct intmap rows;   /* row_key ▸ struct trace_row */
 	struct intmap events; /* row_key of thread and def ▸ struct model_event_row */
 	struct model_path root;
-	struct intmap sites; /* number ▸ struct trace_site */
-	struct intmap texts; /* name of a string ▸ const char */
-	struct intmap kept;  /* hash ▸ const char, of trace_keep_text() */
+	struct intmap sites;    /* number ▸ struct trace_site */
+	struct intmap texts;    /* name of a string ▸ const char */
+	struct intmap prefixes; /* definition ▸ const char, what stands before names of its spans */
+	struct intmap kept;     /* hash ▸ const char, of trace_keep_text() */
 	void (*more)(void *context);
 	void *more_context;
 	const char *const *by; /* keys that split rows */
@@ -87,6 +88,10 @@ extern const struct model_def trace_other_paths;
 /* Fills LABELS from the values on the wire of a record of SITE. Returns how many there are. */
 u32 trace_labels(struct trace *trace, u32 site, const u64 values[LABELS_MAX],
 		 struct model_label labels[MODEL_MAX_LABELS]);
+/* The text of a string's name on the wire. Not NULL. */
+const char *trace_text(struct trace *trace, u64 name);
+/* What a span of DEF is called by the string NAME; the same pointer for the same text. NULL: no memory. */
+const char *trace_own_name(struct trace *trace, u32 def, u64 name);
 /* Keeps the text of a label's string. */
 void trace_add_text(struct trace *trace, const struct wire_string *record);
 

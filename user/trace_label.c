@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Labels in the loader: the keys of each site, the texts that names on the wire stand for. See trace.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,8 @@ void trace_ask_more(struct trace *trace, void (*more)(void *context), void *cont
 
 void trace_add_text(struct trace *trace, const struct wire_string *record)
 {
-	size_t length = strnlen(record->text, sizeof(record->text) - 1);
+	size_t size = record->length < STRING_MAX - 1 ? record->length : STRING_MAX - 1;
+	size_t length = strnlen(record->text, size);
 	char *text;
 
 	if (intmap_find(&trace->texts, record->name))
@@ -52,7 +54,7 @@ void trace_add_text(struct trace *trace, const struct wire_string *record)
 		trace->no_memory++;
 }
 
-static const char *trace_text(struct trace *trace, u64 name)
+const char *trace_text(struct trace *trace, u64 name)
 {
 	void **found;
 
@@ -63,6 +65,8 @@ static const char *trace_text(struct trace *trace, u64 name)
 		return "<unreadable>";
 	case WIRE_STRING_LOST:
 		return "<lost>";
+	case WIRE_STRING_OTHER:
+		return "(other names)";
 	}
 	found = intmap_find(&trace->texts, name);
 	if (!found && trace->more) {
@@ -70,6 +74,33 @@ static const char *trace_text(struct trace *trace, u64 name)
 		found = intmap_find(&trace->texts, name);
 	}
 	return found ? *found : "<lost>";
+}
+
+int trace_name_def(struct trace *trace, u32 def, const char *prefix)
+{
+	if (!*prefix || intmap_find(&trace->prefixes, def))
+		return 0;
+	prefix = strpool_add(trace->strings, prefix, strlen(prefix));
+	if (!prefix || intmap_set(&trace->prefixes, def, (void *)prefix))
+		return -ENOMEM;
+	return 0;
+}
+
+const char *trace_own_name(struct trace *trace, u32 def, u64 name)
+{
+	const char *text = trace_text(trace, name);
+	void **prefix = intmap_find(&trace->prefixes, def);
+	AUTO_FREE char *whole = NULL;
+	int length;
+
+	if (!prefix)
+		return trace_keep_text(trace, text, strlen(text));
+	length = asprintf(&whole, "%s%s", (const char *)*prefix, text);
+	if (length < 0) {
+		whole = NULL;
+		return NULL;
+	}
+	return trace_keep_text(trace, whole, (size_t)length);
 }
 
 u32 trace_labels(struct trace *trace, u32 number, const u64 values[LABELS_MAX],

@@ -74,7 +74,9 @@ static int compare_events(const void *a, const void *b)
 	const struct model_event_row *x = a, *y = b;
 	int order = compare_threads(x->thread, y->thread);
 
-	return order ? order : (x->def->id > y->def->id) - (x->def->id < y->def->id);
+	if (!order)
+		order = (x->def->id > y->def->id) - (x->def->id < y->def->id);
+	return order ? order : strcmp(x->name ? x->name : "", y->name ? y->name : "");
 }
 
 static int compare_thread_rows(const void *a, const void *b)

@@ -211,11 +211,19 @@ static int trace_add_gain(struct trace_row *row, const struct wire_row *gained,
 static struct model_event_row *trace_event_row(struct trace *trace, const struct model_event *event)
 {
 	u64 key = trace_row_key(event->thread->serial, event->path->def->id);
-	void **found = intmap_find(&trace->events, key);
+	const char *name = event->path->name;
 	struct model_event_row *row;
+	void **found;
 
-	if (found)
-		return *found;
+	/* Names are kept once each, so that pointers tell them apart. */
+	if (name)
+		key = (key ^ (u64)(uintptr_t)name) * 0x9e3779b97f4a7c15ULL;
+	for (; (found = intmap_find(&trace->events, key)); key++) {
+		row = *found;
+		if (row->thread == event->thread && row->def == event->path->def &&
+		    row->name == name)
+			return row;
+	}
 	row = calloc(1, sizeof(*row));
 	if (!row || intmap_set(&trace->events, key, row)) {
 		free(row);
@@ -223,6 +231,7 @@ static struct model_event_row *trace_event_row(struct trace *trace, const struct
 	}
 	row->thread = event->thread;
 	row->def = event->path->def;
+	row->name = name;
 	return row;
 }
 

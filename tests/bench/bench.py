@@ -24,6 +24,13 @@ from tracers import BenchError, Bpftrace, Empty, Loop, Spantrace
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORKS = ["thread", "labels", "event", "async", "nested", "recursive"]
 ATTACH_SITES = [10, 1000, 10000]
+# Calls the spans of the work "labels" by their path.
+NAMING = """provider bench
+span labelled
+	start labelled__enter
+	end labelled__exit
+	name "labelled " string(arg1)
+"""
 
 
 class Plan:
@@ -110,6 +117,12 @@ def one_round(least, plan, output, loop, scratch, with_bpftrace):
     with Spantrace(output, loop, scratch, "--by", "path") as spantrace:
         measure("by", "labels")
     lost += spantrace.lost
+    rules = os.path.join(scratch, "naming.rules")
+    with open(rules, "w", encoding="utf-8") as file:
+        file.write(NAMING)
+    with Spantrace(output, loop, scratch, "--rules", rules) as spantrace:
+        measure("named", "labels")
+    lost += spantrace.lost
     if with_bpftrace:
         with Bpftrace(loop, scratch):
             measure("bpftrace", "thread")
@@ -126,6 +139,7 @@ def print_hits(table, least):
         ("  two threads, the loader beside them", "spantrace", "thread", 2, None),
         ("  two labels that nobody asks for", "spantrace", "labels", 1, None),
         ("  two labels, a string asked for (--by)", "by", "labels", 1, None),
+        ("  called by a string of theirs", "named", "labels", 1, None),
         ("async span: new, enter, exit, close", "spantrace", "async", 1, 1.40),
         ("event: one hit", "spantrace", "event", 1, None),
     ]

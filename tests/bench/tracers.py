@@ -142,7 +142,8 @@ class Spantrace:
         """Everything the target did is in the result or among the losses, and nothing else is."""
         seen = {}
         for row in self.result["paths"]:
-            seen[row["path"][-1]] = seen.get(row["path"][-1], 0) + row["count"]
+            name = row["path"][-1].split(" ")[0]  # without what an argument calls it
+            seen[name] = seen.get(name, 0) + row["count"]
         for row in self.result["events"]:
             seen[row["name"]] = seen.get(row["name"], 0) + row["count"]
         # An exit of the wait, between the two probes' coming, has no enter and is no loss.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Throws damaged ELF files at user/elfnote.c and what is below it, and checks what comes back:
- * sites in order, every string whole and printable, every good site inside the file. Meant for
+ * sites in order, every string whole and printable, every good site inside the file. Then pairs
+ * its markers by rules, and fills the rows that the kernel side would get. Meant for
  * -fsanitize=address,undefined.
  *
  *   fuzz_elfnote [-n COUNT] [-s SEED] [FILE…]
@@ -26,6 +27,8 @@
 #include <unistd.h>
 
 #include "../../user/elfnote.h"
+#include "../../user/plan_impl.h"
+#include "../../user/util/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,7 +38,7 @@ struct reason {
 };
 
 static struct reason file_reasons[64], site_reasons[64], argument_reasons[64];
-static unsigned long files_read, files_damaged, sites_good, arguments_good, metas;
+static unsigned long files_read, files_damaged, sites_good, arguments_good, metas, rows, named;
 
 #define CHECK(condition)                                                                      \
 	do {                                                                                  \
@@ -108,6 +111,92 @@ static void check_site(const struct elfnote_site *site, size_t size)
 	CHECK(!site->sema_vaddr || (site->sema_offset + 2 <= size && site->sema_offset % 2 == 0));
 }
 
+/* Rules for the markers of the seeds that ask for more than many of their sites have. */
+static const struct rules *the_rules(void)
+{
+	static const char text[] = "provider app\n"
+				   "span job\n"
+				   "\tstart job__new\n"
+				   "\tend job__enter\n"
+				   "\tid arg1 arg0\n"
+				   "\tname \"job \" string(arg0) \"::\" string(arg2, arg3)\n"
+				   "\tlabel a string(arg0, arg11) max 7\n"
+				   "\tlabel b arg1\n"
+				   "\tlabel c string(arg3)\n";
+	static struct rules *rules;
+	char why[256];
+
+	if (!rules) {
+		log_threshold = LOG_ERROR;
+		CHECK(rules_new(&rules) == 0);
+		CHECK(rules_add(rules, "fuzz", text, sizeof(text) - 1, why, sizeof(why)) == 0);
+	}
+	return rules;
+}
+
+static void check_operand(const struct operand *o)
+{
+	CHECK(o->form == OPERAND_NONE || o->form == OPERAND_CONST || o->form == OPERAND_REG ||
+	      o->form == OPERAND_MEM);
+}
+
+static void describe(struct plan *plan, struct trace *trace, const struct plan_file *file,
+		     const struct pair_plan *pairs, const struct pair_binding *binding)
+{
+	const struct pair_def *def = &pairs->defs[binding->def];
+	const struct elfnote_site *site = &file->notes->sites[binding->marker];
+	struct wire_site row = {};
+	u32 flags = 0;
+
+	if (site->refused || plan_describe_site(site, def, binding->role, false, &row, &flags))
+		return;
+	CHECK(plan_describe_texts(plan, trace, file, site, binding, def, &row, &flags) == 0);
+	plan->next_site++;
+	rows++;
+	named += !!(flags & SITE_HAS_NAME);
+	check_operand(&row.id);
+	check_operand(&row.parent);
+	CHECK(row.joint_length < JOINT_MAX && row.strings < 1u << LABELS_MAX);
+	for (int i = 0; i < LABELS_MAX; i++) {
+		check_operand(&row.labels[i]);
+		check_operand(&row.lengths[i]);
+		CHECK(!(row.strings >> i & 1) || row.max[i]);
+	}
+	for (int i = 0; flags & SITE_HAS_NAME && i < NAME_TEXTS; i++) {
+		check_operand(&row.name[i]);
+		check_operand(&row.name_lengths[i]);
+	}
+}
+
+/* Pairs the file's markers by rules and fills a row for each probe. */
+static void check_rules(struct elfnote_file *notes)
+{
+	const struct pair_options options = {.rules = the_rules()};
+	struct pair_marker *markers = calloc(notes->nsites + 1, sizeof(*markers));
+	const struct plan_file file = {.shown = "fuzzed", .notes = notes, .fd = -1};
+	struct pair_plan *pairs = NULL;
+	struct trace *trace = NULL;
+	struct plan *plan = NULL;
+
+	CHECK(markers && !plan_new(&options, &plan) && !trace_new(NULL, 0, 0, &trace));
+	plan_want_labels(plan, NULL, 0, true);
+	for (size_t i = 0; i < notes->nsites; i++)
+		markers[i] = (struct pair_marker){
+			.provider = notes->sites[i].provider,
+			.name = notes->sites[i].name,
+			.nargs = notes->sites[i].nargs,
+			.has_meta = notes->sites[i].has_meta,
+		};
+	CHECK(pair_plan_new(markers, notes->nsites, &options, &pairs) == 0);
+	CHECK(plan_note_rules(plan, pairs) == 0);
+	for (size_t i = 0; i < pairs->nbindings; i++)
+		describe(plan, trace, &file, pairs, &pairs->bindings[i]);
+	pair_plan_free(&pairs);
+	trace_free(&trace);
+	plan_free(&plan);
+	free(markers);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
@@ -133,6 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		CHECK(!i || file->sites[i - 1].vaddr <= file->sites[i].vaddr);
 		check_site(&file->sites[i], size);
 	}
+	check_rules(file);
 	elfnote_free(&file);
 	return 0;
 }
@@ -258,8 +348,8 @@ int main(int argc, char **argv)
 		fuzz_mutate(&random, seed, other, &input);
 		LLVMFuzzerTestOneInput(input.data, input.size);
 	}
-	printf("%lu files: %lu read, %lu of them damaged; %lu good sites, %lu good arguments, %lu labelled\n",
-	       count, files_read, files_damaged, sites_good, arguments_good, metas);
+	printf("%lu files: %lu read, %lu of them damaged; %lu good sites, %lu good arguments, %lu labelled; %lu rows, %lu named\n",
+	       count, files_read, files_damaged, sites_good, arguments_good, metas, rows, named);
 	print_reasons("files turned down:", file_reasons);
 	print_reasons("sites refused:", site_reasons);
 	print_reasons("arguments unread:", argument_reasons);

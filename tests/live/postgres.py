@@ -60,7 +60,7 @@ class Postgres:
 
 
 class Connection:
-    """The simple query protocol, version 3."""
+    """The protocol, version 3: simple queries, and extended ones without parameters."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -94,8 +94,19 @@ class Connection:
 
     def query(self, text):
         """One Query message. Returns whether the server did it."""
+        self.send(text)
+        return self.ready()
+
+    def send(self, text):
+        """The Query message alone: the answer is left to ready()."""
         body = text.encode() + b"\0"
         self.socket.sendall(b"Q" + struct.pack("!i", len(body) + 4) + body)
+
+    def extended(self, text):
+        """The same by the extended protocol: Parse, Bind, Execute, Sync. Returns whether the server did it."""
+        parts = ((b"P", b"\0" + text.encode() + b"\0\0\0"), (b"B", b"\0\0" + b"\0" * 6),
+                 (b"E", b"\0" + b"\0" * 4), (b"S", b""))
+        self.socket.sendall(b"".join(kind + struct.pack("!i", len(body) + 4) + body for kind, body in parts))
         return self.ready()
 
     def close(self):

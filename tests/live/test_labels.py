@@ -33,7 +33,7 @@ class Labels(LiveTest):
         long = "x" * 255
         self.assertEqual(self.rows(t, "labels:strange"),
                          {(("odd", text),): 15 for text in ("", "<null>", "<unreadable>", long)})
-        self.assert_lossless(t)
+        self.assert_lossless(t, unreadable_argument=15)
 
     def test_key_that_no_span_has(self):
         t = trace(LABELS, "60", options=["--by", "nothing"])

@@ -2,6 +2,7 @@
 /* A plan of pairs as text: marker names in, one line a definition out. Comes behind <cmocka.h>.
  *
  *   KIND LABEL [recursive] [@ARG] ROLE=MARKER… (WHY)
+ *   - LEFT_OUT (WHY)
  *   ! PROBLEM
  */
 #ifndef SPANTRACE_TEST_PAIRED_H
@@ -65,6 +66,8 @@ static inline char *plan_text(const struct pair_plan *plan, const struct pair_ma
 		}
 		fprintf(out, " (%s)\n", def->why);
 	}
+	for (size_t i = 0; i < plan->nleft_out; i++)
+		fprintf(out, "- %s (%s)\n", plan->left_out[i].what, plan->left_out[i].why);
 	for (size_t i = 0; i < plan->nproblems; i++)
 		fprintf(out, "! %s\n", plan->problems[i]);
 	fclose(out);

@@ -162,6 +162,41 @@ static void test_options(void **state)
 	options_free(&o);
 }
 
+static void test_rules(void **state)
+{
+	char line[128], path[] = "/tmp/test_cli.XXXXXX";
+	struct options o = {0};
+	int fd = mkstemp(path);
+	struct capture c;
+	struct words w;
+	size_t n;
+
+	(void)state;
+	/* The built-in ones are there without being asked for. */
+	good(&w, "spantrace -p 1", &o);
+	assert_non_null(o.rules);
+	n = o.rules->nrules;
+	assert_true(n > 0);
+	options_free(&o);
+	assert_null(o.rules);
+
+	assert_true(fd >= 0);
+	assert_true(dprintf(fd, "provider app\nevent tick\n") > 0);
+	snprintf(line, sizeof(line), "spantrace --rules %s --rules=%s -p 1", path, path);
+	good(&w, line, &o);
+	assert_int_equal(o.rules->nrules, n + 2);
+	assert_string_equal(o.rules->rules[0].provider, "app");
+	options_free(&o);
+
+	assert_true(dprintf(fd, "tick\n") > 0);
+	capture_begin(&c, STDERR_FILENO);
+	split(&w, line);
+	assert_int_equal(cli_parse(w.argc, w.argv, &o), -EINVAL);
+	assert_non_null(strstr(capture_end(&c), ":3:1: `tick` is no statement"));
+	unlink(path);
+	close(fd);
+}
+
 static void test_outputs(void **state)
 {
 	struct options o = {0};
@@ -446,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_options),       cmocka_unit_test(test_outputs),
 		cmocka_unit_test(test_list_options),  cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_list_mistakes), cmocka_unit_test(test_main),
+		cmocka_unit_test(test_rules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -243,6 +243,7 @@ static void test_json(void **state)
 		"\t\"definitions\": [\n"
 		"\t\t{\"kind\": \"thread span\", \"label\": \"app:job\", \"why\": \"by `__enter/__exit`\", \"markers\": [{\"role\": \"enter\", \"marker\": \"app:job__enter\"}, {\"role\": \"exit\", \"marker\": \"app:job__exit\"}]}\n"
 		"\t],\n"
+		"\t\"left_out\": [],\n"
 		"\t\"problems\": []\n"
 		"}\n");
 	free(text);

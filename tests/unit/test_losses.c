@@ -28,6 +28,7 @@ static void test_names(void **state)
 		[LOSS_UNKNOWN_PARENT] = "unknown_parent",
 		[LOSS_UNREADABLE_ARG] = "unreadable_argument",
 		[LOSS_STRINGS_FULL] = "strings_full",
+		[LOSS_NAMES_FULL] = "names_full",
 		[LOSS_MISSED] = "missed_hits",
 		[LOSS_DAMAGED] = "damaged",
 		[LOSS_NO_MEMORY] = "no_memory",

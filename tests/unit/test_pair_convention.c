@@ -150,10 +150,6 @@ static void test_not_async(void **state)
 static void test_false_friends(void **state)
 {
 	(void)state;
-	check("thread span hotspot:monitor__contended enter=monitor__contended__enter exit=monitor__contended__entered (by a rule for hotspot)\n"
-	      "event hotspot:monitor__contended__exit event=monitor__contended__exit (`monitor__contended__enter` beside it belongs to another span)\n",
-	      "hotspot:monitor__contended__enter/4", "hotspot:monitor__contended__entered/4",
-	      "hotspot:monitor__contended__exit/4");
 	check("event sssd:sdap_parse_entry event=sdap_parse_entry (no `_return` beside it)\n"
 	      "event sssd:sdap_parse_entry_done event=sdap_parse_entry_done (no `_start` beside it)\n",
 	      "sssd:sdap_parse_entry/2", "sssd:sdap_parse_entry_done");

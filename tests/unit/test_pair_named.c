@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Spans by --span and by the rules for well-known programs: what they win over, and what they do
- * where a marker is not there. */
+/* Spans by --span: what they win over, and what they do where a marker is not there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,28 +8,6 @@
 #include <cmocka.h>
 
 #include "paired.h"
-
-static void test_rules(void **state)
-{
-	(void)state;
-	check("async span postgresql:transaction @0 new=transaction__start close=transaction__commit close=transaction__abort (by a rule for postgresql, keyed by argument @0)\n",
-	      "postgresql:transaction__start/1", "postgresql:transaction__commit/1",
-	      "postgresql:transaction__abort/1");
-	check("thread span stap:pass1 enter=pass1a__start enter=pass1b__start exit=pass1__end (by a rule for stap)\n",
-	      "stap:pass1a__start/1", "stap:pass1b__start/1", "stap:pass1__end/1");
-	check("async span hotspot:mem__pool__gc @2 new=mem__pool__gc__begin close=mem__pool__gc__end (by a rule for hotspot, keyed by argument @2)\n",
-	      "hotspot:mem__pool__gc__begin/8", "hotspot:mem__pool__gc__end/8");
-	check("async span libvirt:object @0 new=object_new close=object_dispose (by a rule for libvirt, keyed by argument @0)\n",
-	      "libvirt:object_new/2", "libvirt:object_dispose/1");
-	check("thread span python:gc enter=gc__start exit=gc__done (by `__start/__done`)\n"
-	      "event python:function__entry event=function__entry (CPython 3.11 hardly fires function__entry (gh-98894); pair them with --span where yours does)\n"
-	      "event python:function__return event=function__return (CPython 3.11 hardly fires function__entry (gh-98894); pair them with --span where yours does)\n",
-	      "python:function__entry/3", "python:function__return/3", "python:gc__start/1",
-	      "python:gc__done/1");
-	/* A rule is for its provider only. */
-	check("thread span mine:function recursive enter=function__entry exit=function__return (by `__entry/__return`)\n",
-	      "mine:function__entry", "mine:function__return");
-}
 
 static void test_span(void **state)
 {
@@ -52,11 +29,6 @@ static void test_span(void **state)
 		"thread span a:job enter=go exit=ok (by --span)\n"
 		"thread span a:job__start enter=job__start exit=job__done (by `__start/__done`)\n",
 		MARKERS("a:job__start", "a:job__done", "a:go", "a:ok"));
-	/* … and over the rules. */
-	check_span(
-		"function=python:function__entry..python:function__return",
-		"thread span python:function enter=function__entry exit=function__return (by --span)\n",
-		MARKERS("python:function__entry", "python:function__return"));
 }
 
 static void test_span_shares_markers(void **state)
@@ -108,7 +80,6 @@ static void test_span_not_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_span),
 		cmocka_unit_test(test_span_shares_markers),
 		cmocka_unit_test(test_span_not_there),
