@@ -114,6 +114,8 @@ static void session_mapped(void *context, const struct procmap *map, u64 generat
 	if (fd < 0) {
 		log_debug("%s of process %d: %s", map->path, map->task, strerror(-fd));
 		session_plan_files(s, map->task);
+		if (fd != -ESRCH) /* it cannot be opened the next time either */
+			*place = now;
 		return;
 	}
 	added = plan_add_file(s->plan, fd, map->path);
