@@ -11,7 +11,7 @@ static __always_inline void tell_life(u8 kind, u32 process, u32 old, struct task
 	set_head(&record->head, sizeof(*record), kind, 0, 0);
 	record->process = process;
 	record->old_process = old;
-	record->pid = task->tgid;
+	record->pid = pid_of(task);
 	record->reserved = 0;
 	record->time_ns = bpf_ktime_get_ns();
 	bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
@@ -44,15 +44,18 @@ static __noinline void end_thread(struct thread_state *t, struct task_struct *ta
 	ring_submit(record);
 }
 
+/* Loaded only where children are followed: with -a every process is traced when it first hits a probe. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child)
 {
-	u32 parent_pid = parent->tgid, pid = child->tgid;
 	struct wire_process fresh = {};
 	struct wire_process *known;
+	u32 parent_pid, pid;
 
-	if (!knob_follow || knob_all_processes || parent_pid == pid)
+	if (parent->tgid == child->tgid)
 		return 0;
+	parent_pid = pid_of(parent);
+	pid = pid_of(child);
 	known = bpf_map_lookup_elem(&processes, &parent_pid);
 	if (!known)
 		return 0;
@@ -70,7 +73,7 @@ int BPF_PROG(process_exec, struct task_struct *task, pid_t old_pid, struct linux
 {
 	struct thread_state *t;
 	struct wire_process *process;
-	u32 pid = task->tgid;
+	u32 pid = pid_of(task);
 	u32 old;
 
 	process = bpf_map_lookup_elem(&processes, &pid);
@@ -97,8 +100,7 @@ int BPF_PROG(process_exit, struct task_struct *task)
 {
 	struct thread_state *t = bpf_task_storage_get(&threads, task, NULL, 0);
 	struct wire_process *process;
-	u32 pid = task->tgid;
-	u32 serial;
+	u32 pid, serial;
 
 	if (t) {
 		end_thread(t, task);
@@ -106,6 +108,7 @@ int BPF_PROG(process_exit, struct task_struct *task)
 	}
 	if (task->signal->live.counter > 0)
 		return 0;
+	pid = pid_of(task);
 	process = bpf_map_lookup_elem(&processes, &pid);
 	if (!process)
 		return 0;

@@ -7,10 +7,12 @@
 
 /* Knobs: fixed at load, so that what is off is compiled away. */
 const volatile bool knob_all_processes; /* -a: every process is traced, no table of them */
-const volatile bool knob_follow = true; /* the children of a traced process are traced */
 const volatile u32 knob_rows;           /* room for totals in rows; 0: records of single spans */
 const volatile bool knob_usage = true;  /* cpu, run delay, switches, faults */
 const volatile u32 knob_cpus = 1;       /* rings; a power of two, so that it masks a CPU number */
+const volatile bool knob_cgroup;        /* -a: only what runs in this cgroup */
+const volatile u32 knob_self;           /* -a: the process that is not traced, spantrace */
+const volatile u32 knob_pid_ns; /* whose numbers of processes are told; 0: the machine's own */
 
 /* Sites below this number count, hits of others return at once. The loader raises it when all probes of a
  * file stand, and sets it to 0 to stop: each file's trace begins at one instant, and all end at one. */
@@ -84,7 +86,15 @@ struct {
 	__type(value, struct wire_site);
 } sites SEC(".maps");
 
-/* Which processes are traced, by tgid. */
+/* The one of knob_cgroup. */
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} cgroup SEC(".maps");
+
+/* Which processes are traced, by the pid that spantrace sees; with -a those that have hit a probe. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PROCESSES_MAX);

@@ -4,7 +4,7 @@
 #ifndef SPANTRACE_TASK_BPF_H
 #define SPANTRACE_TASK_BPF_H
 
-#include "ring.bpf.h"
+#include "pid.bpf.h"
 
 /* Now, or the end of the trace once that has come. */
 static __always_inline u64 trace_time(void)
@@ -52,35 +52,44 @@ static __noinline void announce(struct thread_state *t, struct task_struct *task
 		return;
 	set_head(&record->head, sizeof(*record), WIRE_THREAD, 0, t->serial);
 	record->process = t->process;
-	record->pid = task->tgid;
-	record->tid = task->pid;
-	record->reserved = 0;
+	record->pid = pid_of(task);
+	record->tid = tid_of(task);
+	record->nspid = pid_inside(task);
 	record->start_ns = task->start_time;
+	bpf_probe_read_kernel(record->process_comm, sizeof(record->process_comm),
+			      task->group_leader->comm);
 	bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
 	ring_submit(record);
 	t->announced = 1;
 }
 
-/* The serial of the process TGID if it is traced, else 0. */
-static __always_inline u32 traced_process(u32 tgid)
+/* The serial of the process of TASK, which is the current one, if it is traced, else 0. */
+static __always_inline u32 traced_process(struct task_struct *task)
 {
-	struct wire_process *process = bpf_map_lookup_elem(&processes, &tgid);
+	u32 pid = pid_of(task);
+	struct wire_process *process = bpf_map_lookup_elem(&processes, &pid);
 	struct wire_process fresh = {};
 
 	if (process)
 		return process->serial;
-	if (!knob_all_processes)
+	if (!knob_all_processes || !pid || pid == knob_self)
+		return 0;
+	if (knob_cgroup && bpf_current_task_under_cgroup(&cgroup, 0) != 1)
 		return 0;
 	fresh.serial = __sync_fetch_and_add(&process_serials, 1) + 1;
-	if (bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST) == 0)
+	if (bpf_map_update_elem(&processes, &pid, &fresh, BPF_NOEXIST) == 0)
 		return fresh.serial;
-	process = bpf_map_lookup_elem(&processes, &tgid);
-	return process ? process->serial : 0;
+	/* Another of its threads was first, or the table is full. */
+	process = bpf_map_lookup_elem(&processes, &pid);
+	if (process)
+		return process->serial;
+	count_loss(LOSS_NO_STATE, 1);
+	return 0;
 }
 
 static __noinline struct thread_state *make_thread(struct task_struct *task)
 {
-	u32 process = traced_process(task->tgid);
+	u32 process = traced_process(task);
 	struct thread_state *t;
 
 	if (!process)

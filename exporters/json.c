@@ -93,8 +93,7 @@ static int write_row(struct jsonw *w, struct chain *c, const struct model_row *r
 static void write_event(struct jsonw *w, const struct model_event_row *row)
 {
 	jsonw_object(w, NULL, JSONW_INLINE);
-	jsonw_u64(w, "pid", row->thread->pid);
-	jsonw_u64(w, "tid", row->thread->tid);
+	jsonw_thread_ids(w, row->thread);
 	jsonw_string_pair(w, "name", row->def->provider, row->name ? row->name : row->def->name);
 	jsonw_u64(w, "count", row->count);
 	if (row->has_sum)

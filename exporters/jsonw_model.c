@@ -4,13 +4,20 @@
 
 #include <string.h>
 
+void jsonw_thread_ids(struct jsonw *w, const struct model_thread *thread)
+{
+	jsonw_u64(w, "pid", thread->pid);
+	if (thread->nspid && thread->nspid != thread->pid)
+		jsonw_u64(w, "nspid", thread->nspid);
+	jsonw_u64(w, "tid", thread->tid);
+}
+
 void jsonw_thread(struct jsonw *w, const struct model_thread *thread)
 {
 	char comm[MODEL_COMM_LEN + 1] = {0};
 
 	memcpy(comm, thread->comm, MODEL_COMM_LEN);
-	jsonw_u64(w, "pid", thread->pid);
-	jsonw_u64(w, "tid", thread->tid);
+	jsonw_thread_ids(w, thread);
 	jsonw_string(w, "comm", comm);
 }
 

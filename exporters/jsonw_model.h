@@ -7,7 +7,9 @@
 #include "chain.h"
 #include "jsonw.h"
 
-/* "pid", "tid" and "comm" of THREAD. */
+/* "pid" and "tid" of THREAD, and "nspid" where that is another number than pid. */
+void jsonw_thread_ids(struct jsonw *w, const struct model_thread *thread);
+/* The same and "comm". */
 void jsonw_thread(struct jsonw *w, const struct model_thread *thread);
 /* "path": an array of its frames, the outermost first. C is scratch. 0 or -ENOMEM. */
 int jsonw_path(struct jsonw *w, struct chain *c, const struct model_path *path);

@@ -3,17 +3,20 @@
 #include "summary_print.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "../user/util/grow.h"
 #include "figures.h"
 #include "pairmap.h"
 #include "strtab.h"
+#include "summary_tree.h"
 #include "text.h"
 
-/* An event added up over the threads of its process. */
+/* An event added up over the threads of its process, or of all processes of one name. */
 struct event_sum {
 	const struct model_event_row *row; /* the first of them */
 	u32 name;
+	u32 process; /* crowded: the processes' name */
 	u64 count;
 	s64 sum;
 	bool has_sum;
@@ -23,8 +26,9 @@ struct events {
 	struct strtab *names;
 	struct event_sum *items;
 	u32 n;
-	struct pairmap index; /* (pid, name) → item */
+	struct pairmap index; /* (pid or the process's name, name) → item */
 	bool one_process;
+	bool crowded;
 };
 
 static void events_free(struct events *events)
@@ -34,34 +38,54 @@ static void events_free(struct events *events)
 	pairmap_free(&events->index);
 }
 
-static int events_add(struct events *events, const struct model_event_row *row)
+/* What tells the process of THREAD from others: its pid or, where there are many, its name. */
+static int events_process(struct events *events, const struct profile *profile,
+			  const struct model_thread *thread, u32 *process)
+{
+	AUTO_TEXT comm = {0};
+	char text[MODEL_COMM_LEN + 1] = {0};
+
+	*process = thread->pid;
+	if (!events->crowded)
+		return 0;
+	memcpy(text, summary_comm(profile, thread), MODEL_COMM_LEN);
+	text_add(&comm, "", 0);
+	text_add_safe(&comm, text);
+	return comm.failed ? -ENOMEM : strtab_add(events->names, comm.data, comm.len, process);
+}
+
+static int events_add(struct events *events, const struct profile *profile,
+		      const struct model_event_row *row)
 {
 	AUTO_TEXT name = {0};
 	struct event_sum *item;
-	u32 id, at;
+	u32 id, at, process;
 	int err;
 
 	text_add_safe(&name, row->def->provider);
 	text_add_str(&name, ":");
 	text_add_safe(&name, row->name ? row->name : row->def->name);
 	err = name.failed ? -ENOMEM : strtab_add(events->names, name.data, name.len, &id);
+	if (!err)
+		err = events_process(events, profile, row->thread, &process);
 	if (err)
 		return err;
-	if (!pairmap_get(&events->index, row->thread->pid, id, &at)) {
+	if (!pairmap_get(&events->index, process, id, &at)) {
 		at = events->n;
 		err = GROW(events->items, at);
 		if (!err)
-			err = pairmap_put(&events->index, row->thread->pid, id, at);
+			err = pairmap_put(&events->index, process, id, at);
 		if (err)
 			return err;
-		events->items[events->n++] = (struct event_sum){.row = row, .name = id};
+		events->items[events->n++] =
+			(struct event_sum){.row = row, .name = id, .process = process};
 	}
 	item = &events->items[at];
 	item->count += row->count;
 	item->has_sum |= row->has_sum;
 	if (__builtin_add_overflow(item->sum, row->sum, &item->sum))
 		item->sum = row->sum < 0 ? INT64_MIN : INT64_MAX;
-	events->one_process &= row->thread->pid == events->items[0].row->thread->pid;
+	events->one_process &= process == events->items[0].process;
 	return 0;
 }
 
@@ -115,12 +139,13 @@ static void put_line(FILE *out, const struct widths *w, const char *name, const 
 
 int summary_print_events(struct exporter *e, const struct profile *profile)
 {
-	CLEANUP(events_free) struct events events = {.one_process = true};
+	CLEANUP(events_free)
+	struct events events = {.one_process = true, .crowded = summary_is_crowded(profile)};
 	int err = strtab_new(&events.names);
 	struct widths w;
 
 	for (size_t i = 0; !err && i < profile->nevents; i++)
-		err = events_add(&events, &profile->events[i]);
+		err = events_add(&events, profile, &profile->events[i]);
 	if (err || !events.n)
 		return err;
 	w = measure(&events, e->options.width);
@@ -131,13 +156,16 @@ int summary_print_events(struct exporter *e, const struct profile *profile)
 	putc_unlocked('\n', e->out);
 	for (u32 i = 0; i < events.n; i++) {
 		const struct event_sum *item = &events.items[i];
-		char count[FIGURES_SIZE], sum[FIGURES_SIZE] = "", process[16] = "";
+		char count[FIGURES_SIZE], sum[FIGURES_SIZE] = "", number[16] = "";
+		const char *process = number;
 
 		figures_count(count, item->count);
 		if (item->has_sum)
 			figures_signed(sum, item->sum);
-		if (!events.one_process)
-			snprintf(process, sizeof(process), "%u", item->row->thread->pid);
+		if (!events.one_process && events.crowded)
+			process = strtab_get(events.names, item->process);
+		else if (!events.one_process)
+			snprintf(number, sizeof(number), "%u", item->process);
 		put_line(e->out, &w, strtab_get(events.names, item->name), count, sum, process);
 		putc_unlocked('\n', e->out);
 	}

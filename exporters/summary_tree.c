@@ -9,6 +9,7 @@
 #include "../user/histogram.h"
 #include "../user/util/grow.h"
 #include "chain.h"
+#include "figures.h"
 #include "pairmap.h"
 #include "preorder.h"
 #include "strtab.h"
@@ -19,7 +20,9 @@ struct builder {
 	struct summary_tree *tree;
 	struct text_buf scratch;
 	struct chain climb;
+	bool crowded;
 	struct pairmap processes; /* (pid, 0) → node */
+	struct pairmap groups;    /* (name, 0) → node */
 	struct pairmap paths;     /* (process's node, path) → node */
 	struct pairmap labels;    /* (path's node, text) → node */
 };
@@ -29,6 +32,7 @@ static void builder_free(struct builder *b)
 	text_buf_free(&b->scratch);
 	chain_free(&b->climb);
 	pairmap_free(&b->processes);
+	pairmap_free(&b->groups);
 	pairmap_free(&b->paths);
 	pairmap_free(&b->labels);
 }
@@ -67,36 +71,117 @@ static int node_new(struct builder *b, u32 parent, u32 *node)
 	return 0;
 }
 
-/* A process is known by its first thread, and by another that ran if that one was not seen. */
-static const char *process_comm(const struct builder *b, const struct model_thread *thread)
-{
-	for (size_t i = 0; i < b->profile->nthreads; i++) {
-		const struct model_thread *other = b->profile->threads[i].thread;
+/* As many processes as get a line each. */
+#define PROCESSES_MAX_LINES 16
 
-		if (other->pid == thread->pid && other->tid == thread->pid)
-			return other->comm;
+bool summary_is_crowded(const struct profile *profile)
+{
+	size_t rows = 0, events = 0;
+
+	/* Both are in the order of their pids. */
+	for (size_t i = 0; i < profile->nrows; i++)
+		rows += !i || profile->rows[i].thread->pid != profile->rows[i - 1].thread->pid;
+	for (size_t i = 0; i < profile->nevents; i++)
+		events +=
+			!i || profile->events[i].thread->pid != profile->events[i - 1].thread->pid;
+	return rows > PROCESSES_MAX_LINES || events > PROCESSES_MAX_LINES;
+}
+
+const char *summary_comm(const struct profile *profile, const struct model_thread *thread)
+{
+	size_t low = 0, high = profile->nthreads;
+
+	if (thread->process_comm[0])
+		return thread->process_comm;
+	/* Threads are in the order of their pids, then tids. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct model_thread *t = profile->threads[middle].thread;
+
+		if (t->pid < thread->pid || (t->pid == thread->pid && t->tid < thread->pid))
+			low = middle + 1;
+		else
+			high = middle;
 	}
+	if (low < profile->nthreads && profile->threads[low].thread->pid == thread->pid &&
+	    profile->threads[low].thread->tid == thread->pid)
+		return profile->threads[low].thread->comm;
 	return thread->comm;
+}
+
+/* Puts the name of THREAD's process into the scratch buffer. */
+static void put_comm(struct builder *b, const struct model_thread *thread)
+{
+	char comm[MODEL_COMM_LEN + 1] = {0};
+
+	memcpy(comm, summary_comm(b->profile, thread), MODEL_COMM_LEN);
+	text_cut(&b->scratch, 0);
+	text_add_safe(&b->scratch, comm);
+}
+
+/* The node that the processes of one name share. */
+static int group_node(struct builder *b, u32 *node)
+{
+	u32 name;
+	int err = b->scratch.failed
+			  ? -ENOMEM
+			  : strtab_add(b->tree->names, b->scratch.data, b->scratch.len, &name);
+
+	if (err || pairmap_get(&b->groups, name, 0, node))
+		return err;
+	err = node_new(b, 0, node);
+	if (err)
+		return err;
+	return pairmap_put(&b->groups, name, 0, *node);
 }
 
 static int process_node(struct builder *b, const struct model_thread *thread, u32 *node)
 {
-	char comm[MODEL_COMM_LEN + 1] = {0};
 	int err;
 
 	if (pairmap_get(&b->processes, thread->pid, 0, node))
 		return 0;
-	memcpy(comm, process_comm(b, thread), MODEL_COMM_LEN);
-	text_cut(&b->scratch, 0);
-	text_add_safe(&b->scratch, comm);
-	text_add_str(&b->scratch, " (");
-	text_add_u64(&b->scratch, thread->pid);
-	text_add_str(&b->scratch, ")");
-	err = node_new(b, 0, node);
+	put_comm(b, thread);
+	if (b->crowded) {
+		err = group_node(b, node);
+	} else {
+		text_add_str(&b->scratch, " (");
+		text_add_u64(&b->scratch, thread->pid);
+		if (thread->nspid && thread->nspid != thread->pid) {
+			text_add_str(&b->scratch, ", inside ");
+			text_add_u64(&b->scratch, thread->nspid);
+		}
+		text_add_str(&b->scratch, ")");
+		err = node_new(b, 0, node);
+	}
 	if (err)
 		return err;
 	b->tree->nprocesses++;
+	b->tree->nodes[*node].processes++;
 	return pairmap_put(&b->processes, thread->pid, 0, *node);
+}
+
+/* Says in the names of groups how many processes they are of. */
+static int name_groups(struct builder *b)
+{
+	for (u32 i = 1; b->crowded && i < b->tree->nnodes; i++) {
+		struct summary_node *node = &b->tree->nodes[i];
+		char count[FIGURES_SIZE];
+		u32 name;
+
+		if (!node->processes)
+			continue;
+		text_cut(&b->scratch, 0);
+		text_add_str(&b->scratch, node->name);
+		text_add_str(&b->scratch, " (");
+		text_add_str(&b->scratch, figures_count(count, node->processes));
+		text_add_str(&b->scratch, node->processes == 1 ? " process)" : " processes)");
+		if (b->scratch.failed ||
+		    strtab_add(b->tree->names, b->scratch.data, b->scratch.len, &name))
+			return -ENOMEM;
+		node->name = strtab_get(b->tree->names, name);
+	}
+	return 0;
 }
 
 static int path_node_new(struct builder *b, u32 parent, const struct model_path *path, u32 *node)
@@ -301,7 +386,8 @@ static int sort_nodes(struct summary_tree *t)
 int summary_tree_new(const struct profile *profile, struct summary_tree **out)
 {
 	CLEANUP(summary_tree_free) struct summary_tree *t = calloc(1, sizeof(*t));
-	CLEANUP(builder_free) struct builder b = {.profile = profile, .tree = t};
+	CLEANUP(builder_free)
+	struct builder b = {.profile = profile, .tree = t, .crowded = summary_is_crowded(profile)};
 	u32 root;
 	int err;
 
@@ -313,6 +399,8 @@ int summary_tree_new(const struct profile *profile, struct summary_tree **out)
 		err = node_new(&b, 0, &root);
 	if (!err)
 		err = add_rows(&b);
+	if (!err)
+		err = name_groups(&b);
 	if (!err)
 		err = sort_nodes(t);
 	if (err)

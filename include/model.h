@@ -42,7 +42,9 @@ struct model_thread {
 	u32 serial; /* unique in a trace, also where the kernel uses a tid again */
 	u32 pid;
 	u32 tid;
+	u32 nspid; /* the process's own number in its PID namespace; 0 or pid where there is no other */
 	char comm[MODEL_COMM_LEN];
+	char process_comm[MODEL_COMM_LEN]; /* of the process's first thread; empty: not known */
 	u64 start_ns; /* when the trace began to see it: its start, or the attach */
 	u64 end_ns;   /* its end, or the detach; 0 while it runs */
 };

@@ -50,7 +50,7 @@ struct wire_path {
 	u64 name;
 };
 
-/* A traced process image: exec makes a new one. Key of the process table: its pid (tgid). */
+/* A traced process image: exec makes a new one. Key of the process table: its pid as spantrace sees it. */
 struct wire_process {
 	u32 serial; /* unique in a trace */
 	u32 reserved;
@@ -220,11 +220,12 @@ struct wire_string {
 struct wire_thread {
 	struct wire_head head;
 	u32 process;
-	u32 pid;
+	u32 pid; /* as spantrace sees it */
 	u32 tid;
-	u32 reserved;
+	u32 nspid;    /* the pid that the process has for itself, in its own PID namespace */
 	u64 start_ns; /* of the thread, which may lie before the trace's */
 	char comm[COMM_LEN];
+	char process_comm[COMM_LEN]; /* of the process's first thread */
 };
 
 struct wire_thread_end {
@@ -276,7 +277,7 @@ _Static_assert(sizeof(struct wire_async) == 160, "wire layout");
 _Static_assert(sizeof(struct wire_event) == 64, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, labels) == WIRE_SPAN_WHOLE, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_event, labels) == WIRE_EVENT_SHORT, "wire layout");
-_Static_assert(sizeof(struct wire_thread) == 48, "wire layout");
+_Static_assert(sizeof(struct wire_thread) == 64, "wire layout");
 _Static_assert(sizeof(struct wire_thread_end) == 48, "wire layout");
 _Static_assert(sizeof(struct wire_life) == 48, "wire layout");
 _Static_assert(sizeof(struct wire_row) == 184, "wire layout");

@@ -20,6 +20,7 @@
 enum {
 	OPT_NO_FOLLOW = 256,
 	OPT_BY,
+	OPT_CGROUP,
 	OPT_JSON,
 	OPT_RING_SIZE,
 	OPT_ROWS,
@@ -37,6 +38,8 @@ enum {
 static const struct cli_option options_table[] = {
 	{'p', "pid", "PID[,PID…]", "these processes; repeatable", FOR_BOTH | FOR_LIST},
 	{'a', "all", NULL, "every process on the machine", FOR_BOTH | FOR_LIST},
+	{OPT_CGROUP, "cgroup", "PATH", "-a, but only the processes in this cgroup (v2) and below",
+	 FOR_BOTH},
 	{'d', "duration", "TIME", "stop after that long: 10s, 500ms, 2m", FOR_BOTH},
 	{'o', "output", "[FORMAT[,KEY=VALUE…]:]PATH",
 	 "write there; repeatable; `-` is stdout (default: summary:-)", FOR_TRACE},
@@ -84,6 +87,10 @@ static int take_option(void *context, int letter, const char *arg)
 		return cli_value_pids(o, arg);
 	case 'a':
 		o->mode = MODE_ALL;
+		return 0;
+	case OPT_CGROUP:
+		o->mode = MODE_ALL;
+		o->cgroup = arg;
 		return 0;
 	case 'd':
 		return cli_value_duration(o, arg);
@@ -147,6 +154,7 @@ static int take_option(void *context, int letter, const char *arg)
 static int settle_mode(struct options *o, char **rest, bool dashes)
 {
 	bool all = o->mode == MODE_ALL;
+	const char *name = o->cgroup ? "--cgroup" : "-a";
 	bool command = dashes && *rest;
 
 	if (*rest && !dashes) {
@@ -160,7 +168,7 @@ static int settle_mode(struct options *o, char **rest, bool dashes)
 	}
 	if ((o->npids && all) || (o->npids && command) || (all && command)) {
 		log_error("%s and %s exclude each other; give one of -p PID, -a and -- CMD",
-			  o->npids ? "-p" : "-a", command ? "-- CMD" : "-a");
+			  o->npids ? "-p" : name, command ? "-- CMD" : name);
 		return -EINVAL;
 	}
 	if (!o->npids && !all && !command) {
@@ -168,7 +176,8 @@ static int settle_mode(struct options *o, char **rest, bool dashes)
 		return -EINVAL;
 	}
 	if (all && !o->follow) {
-		log_error("--no-follow and -a exclude each other: -a is every process");
+		log_error("--no-follow and %s exclude each other: %s is every process%s", name,
+			  name, o->cgroup ? " in it" : "");
 		return -EINVAL;
 	}
 	if (o->npids)

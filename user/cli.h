@@ -75,7 +75,8 @@ struct options {
 	enum options_mode mode;
 	pid_t *pids; /* each once */
 	size_t npids;
-	char **argv; /* the command to run, or the files of `list`; NULL-terminated */
+	const char *cgroup; /* of MODE_ALL only those in it; NULL: all */
+	char **argv;        /* the command to run, or the files of `list`; NULL-terminated */
 	size_t argc;
 	size_t ring_bytes; /* of each CPU; a power of two */
 	u64 duration_ns;   /* 0: until a signal or the last target's end */

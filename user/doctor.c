@@ -128,11 +128,14 @@ static void add_capabilities(struct report *r, const struct features *f)
 
 static void add_namespaces(struct report *r, const struct features *f)
 {
-	if (f->pid_ns_initial)
-		add(r, "pid_namespace", DOCTOR_OK, "the first one: process ids are the kernel's");
-	else
+	if (!f->proc_own)
 		add(r, "pid_namespace", DOCTOR_MISSING,
-		    "a container's, so process ids are not the kernel's: run it on the host, or start the container with --pid=host");
+		    "/proc is not that of this PID namespace: mount it (mount -t proc proc /proc; unshare has --mount-proc)");
+	else if (f->pid_ns_initial)
+		add(r, "pid_namespace", DOCTOR_OK, "the first one: every process can be seen");
+	else
+		add(r, "pid_namespace", DOCTOR_OK,
+		    "a container's: only its own processes can be seen, by its own numbers");
 	if (f->user_ns_initial || !f->bpf_error)
 		add(r, "user_namespace", DOCTOR_OK, "capabilities count for BPF");
 	else

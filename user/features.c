@@ -134,6 +134,22 @@ static bool is_namespace(const char *path, ino_t initial)
 	return stat(path, &st) || st.st_ino == initial;
 }
 
+static u32 namespace_inode(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (u32)st.st_ino;
+}
+
+/* /proc may be that of the namespace that this one was made in: its numbers are then others. */
+static bool is_proc_own(void)
+{
+	char self[32] = "";
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	return n > 0 && atoi(self) == getpid();
+}
+
 /* /proc/PID/map_files opens only for some, whatever the mapped file's own permissions: try one of
  * our own. */
 static bool probe_map_files(void)
@@ -354,6 +370,8 @@ static void probe_process(struct features *f)
 	f->root = geteuid() == 0;
 	if (!read_text("/proc/self/status", text, sizeof(text)))
 		features_parse_caps(text, &f->caps);
+	f->pid_ns = namespace_inode("/proc/self/ns/pid");
+	f->proc_own = is_proc_own();
 	f->pid_ns_initial = is_namespace("/proc/self/ns/pid", PID_NS_INITIAL);
 	f->user_ns_initial = is_namespace("/proc/self/ns/user", USER_NS_INITIAL);
 	getrlimit(RLIMIT_MEMLOCK, &limit);

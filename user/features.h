@@ -36,6 +36,8 @@ struct features {
 	bool root; /* effective user 0 */
 	u64 caps;  /* effective set, a bit each */
 	bool pid_ns_initial;
+	u32 pid_ns;    /* its inode */
+	bool proc_own; /* /proc is mounted, and is of this PID namespace */
 	bool user_ns_initial;
 	u64 memlock_limit; /* bytes; UINT64_MAX: none */
 

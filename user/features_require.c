@@ -124,11 +124,10 @@ int features_require(const struct features *f, char *why, size_t len)
 		err = require_bpf(f, why, len);
 	if (err)
 		return err;
-	/* The kernel side compares process ids as the first namespace numbers them. */
-	if (!f->pid_ns_initial)
+	if (!f->proc_own)
 		return refuse(
 			-EOPNOTSUPP, why, len,
-			"in a PID namespace, whose process ids are not the kernel's: run it on the host, or start the container with --pid=host (Kubernetes: hostPID: true)");
+			"/proc is not that of this PID namespace: mount it (mount -t proc proc /proc; unshare has --mount-proc)");
 	if (!f->kernel_btf)
 		return refuse(
 			-EOPNOTSUPP, why, len,

@@ -15,6 +15,7 @@
 #include "kernel_impl.h"
 #include "uprobe_multi.h"
 #include "util/cleanup.h"
+#include "util/grow.h"
 #include "util/log.h"
 
 static char kernel_log[512]; /* libbpf's last words, for the message when loading fails */
@@ -59,10 +60,14 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	int i;
 
 	skel->rodata->knob_all_processes = options->all_processes;
-	skel->rodata->knob_follow = options->follow;
 	skel->rodata->knob_rows = options->rows;
 	skel->rodata->knob_usage = options->usage;
 	skel->rodata->knob_cpus = slots;
+	skel->rodata->knob_cgroup = options->cgroup_fd >= 0;
+	skel->rodata->knob_self = (u32)getpid();
+	skel->rodata->knob_pid_ns = options->pid_ns;
+	if (options->all_processes || !options->follow)
+		bpf_program__set_autoload(skel->progs.process_fork, false);
 	for (i = 0; options->uprobe_multi && i < KERNEL_PROGRAMS; i++) {
 		program = kernel_program(kernel, i);
 		if (bpf_program__set_expected_attach_type(program, UPROBE_MULTI_ATTACH_TYPE))
@@ -122,6 +127,15 @@ static int kernel_make_rings(struct kernel *kernel)
 	return 0;
 }
 
+static int kernel_set_cgroup(struct kernel *kernel, int fd)
+{
+	u32 zero = 0;
+
+	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.cgroup), &zero, &fd, BPF_ANY))
+		return -errno;
+	return 0;
+}
+
 static int kernel_setup(struct kernel *kernel, const struct kernel_options *options)
 {
 	struct spantrace_bpf *skel;
@@ -139,6 +153,8 @@ static int kernel_setup(struct kernel *kernel, const struct kernel_options *opti
 	if (err)
 		return err;
 	err = kernel_make_rings(kernel);
+	if (!err && options->cgroup_fd >= 0)
+		err = kernel_set_cgroup(kernel, options->cgroup_fd);
 	if (err)
 		return err;
 	kernel->control =
@@ -158,12 +174,15 @@ static int kernel_setup(struct kernel *kernel, const struct kernel_options *opti
 		if (err)
 			return err;
 	}
-	skel->links.process_fork = bpf_program__attach(skel->progs.process_fork);
+	if (bpf_program__autoload(skel->progs.process_fork)) {
+		skel->links.process_fork = bpf_program__attach(skel->progs.process_fork);
+		if (!skel->links.process_fork)
+			return -errno;
+	}
 	skel->links.process_exec = bpf_program__attach(skel->progs.process_exec);
 	skel->links.process_exit = bpf_program__attach(skel->progs.process_exit);
 	skel->links.collect_open = bpf_program__attach(skel->progs.collect_open);
-	if (!skel->links.process_fork || !skel->links.process_exec || !skel->links.process_exit ||
-	    !skel->links.collect_open)
+	if (!skel->links.process_exec || !skel->links.process_exit || !skel->links.collect_open)
 		return -errno;
 	return 0;
 }
@@ -406,6 +425,35 @@ bool kernel_has_processes(const struct kernel *kernel)
 	u32 key;
 
 	return bpf_map_get_next_key(bpf_map__fd(kernel->skel->maps.processes), NULL, &key) == 0;
+}
+
+bool kernel_has_process(const struct kernel *kernel, pid_t pid)
+{
+	struct wire_process process;
+	u32 key = (u32)pid;
+
+	return bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.processes), &key, &process) == 0;
+}
+
+int kernel_processes(const struct kernel *kernel, pid_t **out, size_t *out_n)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.processes);
+	AUTO_FREE pid_t *pids = NULL;
+	u32 key, next;
+	size_t n = 0;
+	int err;
+
+	/* A row that goes meanwhile starts the walk again: so it is bounded. */
+	for (err = bpf_map_get_next_key(fd, NULL, &next); !err && n < 2ul * PROCESSES_MAX;
+	     err = bpf_map_get_next_key(fd, &key, &next)) {
+		if (GROW(pids, n))
+			return -ENOMEM;
+		pids[n++] = (pid_t)next;
+		key = next;
+	}
+	*out = TAKE_PTR(pids);
+	*out_n = n;
+	return 0;
 }
 
 int kernel_losses(const struct kernel *kernel, u64 losses[LOSS_KINDS])

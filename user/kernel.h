@@ -16,10 +16,12 @@
 struct kernel;
 
 struct kernel_options {
-	bool all_processes;
+	bool all_processes; /* but this one */
 	bool follow;
-	u32 rows;          /* room for totals in rows; 0: records of single spans */
-	bool usage;        /* cpu, run delay, switches, faults */
+	int cgroup_fd; /* of all processes only those in it; -1: all */
+	u32 pid_ns;    /* inode of the PID namespace that pids are of; 0: the machine's first one */
+	u32 rows;      /* room for totals in rows; 0: records of single spans */
+	bool usage;    /* cpu, run delay, switches, faults */
 	bool uprobe_multi; /* programs are loaded for uprobe_multi links, else for perf events */
 	u32 nsites;        /* room in the site table */
 	size_t ring_bytes; /* of each CPU's ring; a power of two, at least a page */
@@ -93,6 +95,9 @@ void kernel_end_rows(struct kernel *kernel, u32 first, kernel_row_fn fn, void *c
 
 /* Whether any traced process is left. */
 bool kernel_has_processes(const struct kernel *kernel);
+bool kernel_has_process(const struct kernel *kernel, pid_t pid);
+/* The pids of the traced processes, in a block for free(). 0 or -ENOMEM. */
+int kernel_processes(const struct kernel *kernel, pid_t **pids, size_t *n);
 
 /* How often a program has run and for how long, counted while somebody holds BPF_ENABLE_STATS. */
 struct kernel_runs {

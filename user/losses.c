@@ -32,6 +32,11 @@ static const struct model_loss causes[LOSS_CAUSES] = {
 			     "more than 16384 names of spans; kept under \"(other names)\"", 0},
 	[LOSS_MISSED] = {"missed_hits", "a hit while another was handled on that CPU", 0},
 	[LOSS_DAMAGED] = {"damaged", "a record that makes no sense; please report it", 0},
+	[LOSS_MAPPINGS] = {"mappings_lost",
+			   "new mappings were not told; programs that ended soon may be missing",
+			   0},
+	[LOSS_THREADS] = {"threads_full",
+			  "more than 131072 threads; kept under one called (other threads)", 0},
 	[LOSS_NO_MEMORY] = {"no_memory", "spantrace itself had no memory", 0},
 };
 

@@ -29,6 +29,7 @@ int plan_new(const struct pair_options *options, struct plan **out)
 		return err;
 	}
 	plan->options = options;
+	plan->room = SITES_MAX;
 	*out = plan;
 	return 0;
 }
@@ -51,7 +52,6 @@ void plan_free(struct plan **out)
 	free(plan->left_out);
 	free(plan->hints);
 	free(plan->async_defs);
-	intmap_free(&plan->looked_at);
 	strpool_free(&plan->strings);
 	free(plan);
 }
@@ -67,6 +67,12 @@ int plan_refuse(struct plan *plan, const char *marker, const char *why)
 {
 	struct model_refused *refused;
 
+	if (plan->nrefused > PLAN_REFUSED)
+		return 0;
+	if (plan->nrefused == PLAN_REFUSED) {
+		marker = "others";
+		why = "more than 1000 are not listed";
+	}
 	if (GROW(plan->refused, plan->nrefused))
 		return -ENOMEM;
 	refused = &plan->refused[plan->nrefused];
@@ -84,17 +90,30 @@ int plan_refuse(struct plan *plan, const char *marker, const char *why)
 static bool plan_looked_at(struct plan *plan, int fd)
 {
 	struct stat st;
-	u64 key;
+	u64 key, *place;
 
 	if (fstat(fd, &st))
 		return false;
 	key = (u64)st.st_ino * 0x9e3779b97f4a7c15ULL ^ (u64)st.st_dev << 40;
 	key ^= (u64)st.st_size * 0xff51afd7ed558ccdULL ^ (u64)st.st_ctim.tv_nsec << 20;
 	key ^= (u64)st.st_ctim.tv_sec;
-	if (intmap_find(&plan->looked_at, key))
+	key |= 1; /* 0 is an empty place */
+	place = &plan->looked_at[(key >> 32) % PLAN_LOOKED_AT];
+	if (*place == key)
 		return true;
-	intmap_set(&plan->looked_at, key, plan);
+	*place = key;
 	return false;
+}
+
+/* A file with more markers than there is room for: one sentence for all of them. */
+static int plan_refuse_file(struct plan *plan, const struct elfnote_file *notes, const char *shown)
+{
+	AUTO_FREE char *marker = NULL;
+
+	if (asprintf(&marker, "%s:%s and all others of %s", notes->sites[0].provider,
+		     notes->sites[0].name, shown) < 0)
+		return -ENOMEM;
+	return plan_refuse(plan, marker, "the table of sites is full; choose providers with -P");
 }
 
 int plan_add_file(struct plan *plan, int fd, const char *shown)
@@ -120,6 +139,10 @@ int plan_add_file(struct plan *plan, int fd, const char *shown)
 	for (i = 0; i < plan->nfiles; i++)
 		if (elfnote_same_file(plan->files[i].notes, notes))
 			return 0;
+	if (!notes->nsites && plan->nunmarked == PLAN_UNMARKED)
+		return 0;
+	if (notes->nsites > plan->room - plan->nmarkers)
+		return plan_refuse_file(plan, notes, shown);
 	if (notes->nsites) {
 		copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 		if (copy < 0)
@@ -132,10 +155,13 @@ int plan_add_file(struct plan *plan, int fd, const char *shown)
 	if (!file->shown)
 		return -ENOMEM;
 	file->attached = false;
+	file->reported = false;
+	file->probes = 0;
 	file->fd = TAKE_FD(copy);
 	file->notes = TAKE_PTR(notes);
 	plan->nfiles++;
 	plan->nmarkers += file->notes->nsites;
+	plan->nunmarked += !file->notes->nsites;
 	return file->notes->nsites > 0;
 }
 
@@ -164,6 +190,11 @@ int plan_add_process(struct plan *plan, pid_t pid)
 	return added;
 }
 
+void plan_limit_sites(struct plan *plan, u32 room)
+{
+	plan->room = room > plan->nmarkers ? room : plan->nmarkers;
+}
+
 u32 plan_sites(const struct plan *plan)
 {
 	return (u32)plan->nmarkers;
@@ -172,6 +203,22 @@ u32 plan_sites(const struct plan *plan)
 u32 plan_sites_end(const struct plan *plan)
 {
 	return plan->next_site;
+}
+
+void plan_report(struct plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->nfiles; i++) {
+		struct plan_file *file = &plan->files[i];
+
+		if (!file->attached || file->reported)
+			continue;
+		file->reported = true;
+		if (file->probes)
+			log_info("%s: %zu probe%s", file->shown, file->probes,
+				 file->probes == 1 ? "" : "s");
+	}
 }
 
 void plan_count(const struct plan *plan, struct plan_counts *out)

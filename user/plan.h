@@ -31,11 +31,16 @@ int plan_add_file(struct plan *plan, int fd, const char *shown);
 int plan_add_process(struct plan *plan, pid_t pid);
 /* Sites seen so far, at all roles: what the site table must hold. */
 u32 plan_sites(const struct plan *plan);
+/* From now on files that would make more than ROOM sites in all are refused. */
+void plan_limit_sites(struct plan *plan, u32 room);
 
 /* Gives the definitions to TRACE and attaches what does not stand yet. 0 or -errno; a site that could not be attached is
  * among the refused. */
 int plan_attach(struct plan *plan, struct trace *trace, struct kernel *kernel,
 		struct attach_set *set);
+
+/* Says of each file, once, how many probes stand in it. */
+void plan_report(struct plan *plan);
 
 struct plan_counts {
 	size_t files;         /* looked at */

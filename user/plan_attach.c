@@ -244,7 +244,8 @@ static int binder_attach_file(struct binder *b, struct attach_set *set, struct p
 			return err;
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
-	b->plan->nattached += attach_file(set, path, b->probes, b->nprobes);
+	file->probes = attach_file(set, path, b->probes, b->nprobes);
+	b->plan->nattached += file->probes;
 	for (i = 0; i < b->nprobes; i++) {
 		if (!b->probes[i].error)
 			continue;

@@ -5,14 +5,19 @@
 
 #include "elfnote.h"
 #include "plan.h"
-#include "util/intmap.h"
 #include "util/strpool.h"
+
+#define PLAN_LOOKED_AT 16384 /* a power of two */
+#define PLAN_UNMARKED  64 /* of these the names are kept, for the message when none has markers */
+#define PLAN_REFUSED   1000
 
 struct plan_file {
 	const char *shown;
 	struct elfnote_file *notes;
 	int fd;        /* kept until its probes stand; -1 */
 	bool attached; /* or tried: not again */
+	bool reported;
+	size_t probes; /* that stand */
 };
 
 /* What to do where a span or event never fires. */
@@ -29,8 +34,10 @@ struct plan {
 	size_t nlabel_keys;
 	bool all_labels;
 	struct plan_file *files;
-	struct intmap looked_at; /* plan_file_key() of every file, with markers or not */
 	size_t nfiles;
+	size_t nunmarked;
+	u64 looked_at[PLAN_LOOKED_AT]; /* keys of files looked at lately, each at its place */
+	size_t room;                   /* for sites */
 	size_t nmarkers;
 	u32 next_site;
 	u32 *async_defs;

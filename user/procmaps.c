@@ -60,15 +60,22 @@ static bool take_char(struct line *l, char c)
 	return true;
 }
 
-/* Copies the path to OUT with its length; the kernel writes a newline in it as `\012`, and
+bool procmaps_cut_deleted(char *path)
+{
+	size_t len = strlen(path), suffix = strlen(DELETED);
+
+	if (len <= suffix || strcmp(path + len - suffix, DELETED) != 0)
+		return false;
+	path[len - suffix] = '\0';
+	return true;
+}
+
+/* Copies the path to OUT and returns what it takes there; the kernel writes a newline in it as `\012`, and
  * nothing else. */
 static size_t copy_path(struct line l, char *out, bool *deleted)
 {
-	size_t n = 0, suffix = strlen(DELETED);
+	size_t n = 0;
 
-	*deleted = (size_t)(l.end - l.at) > suffix && !memcmp(l.end - suffix, DELETED, suffix);
-	if (*deleted)
-		l.end -= suffix;
 	while (l.at < l.end) {
 		if (l.end - l.at >= 4 && !memcmp(l.at, "\\012", 4)) {
 			out[n++] = '\n';
@@ -77,8 +84,9 @@ static size_t copy_path(struct line l, char *out, bool *deleted)
 			out[n++] = *l.at++;
 		}
 	}
-	out[n++] = '\0';
-	return n;
+	out[n] = '\0';
+	*deleted = procmaps_cut_deleted(out);
+	return n + 1;
 }
 
 /* One line: "start-end perms offset major:minor inode   path". L is left at the path. */
@@ -259,19 +267,17 @@ size_t procmaps_unique(struct procmap *maps, size_t n)
 }
 
 /* A regular file only: to open a device can change it, and to open a FIFO can wait for ever. */
-static int open_regular(const char *path, u64 *inode)
+static int open_regular(const char *path, struct stat *st)
 {
 	AUTO_CLOSE int fd = -1;
-	struct stat st;
 
-	if (stat(path, &st))
+	if (stat(path, st))
 		return -errno;
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st->st_mode))
 		return -EINVAL;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st))
+	if (fd < 0 || fstat(fd, st))
 		return -errno;
-	*inode = st.st_ino;
 	return TAKE_FD(fd);
 }
 
@@ -279,12 +285,12 @@ int procmaps_open(const struct procmap *map)
 {
 	AUTO_CLOSE int fd = -1;
 	char path[PATH_MAX + 64];
-	u64 inode = 0;
+	struct stat st;
 	int err;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, map->task,
 		 map->start, map->end);
-	err = open_regular(path, &inode);
+	err = open_regular(path, &st);
 	if (err >= 0 || err == -EINVAL)
 		return err;
 	if (err == -ENOENT) {
@@ -298,10 +304,23 @@ int procmaps_open(const struct procmap *map)
 		return -ENAMETOOLONG;
 	if (map->deleted)
 		return err;
-	fd = open_regular(path, &inode);
+	fd = open_regular(path, &st);
 	if (fd == -ENOENT)
 		return -ESTALE;
-	if (fd >= 0 && inode != map->inode)
+	if (fd >= 0 && st.st_ino != map->inode)
 		return -ESTALE;
 	return fd < 0 ? fd : TAKE_FD(fd);
+}
+
+int procmaps_open_here(const struct procmap *map)
+{
+	AUTO_CLOSE int fd = -1;
+	struct stat st;
+
+	if (map->deleted)
+		return -ESTALE;
+	fd = open_regular(map->path, &st);
+	if (fd < 0)
+		return fd;
+	return st.st_ino == map->inode && st.st_dev == map->dev ? TAKE_FD(fd) : -ESTALE;
 }

@@ -44,5 +44,11 @@ size_t procmaps_unique(struct procmap *maps, size_t n);
  * -EACCES or -EPERM; -EINVAL, it is no regular file (a device's memory, say) and was not
  * touched. */
 int procmaps_open(const struct procmap *map);
+/* The same by the path as spantrace itself sees it, for a process that has ended: only where the very file, by device
+ * and inode, stands there. Returns as above. */
+int procmaps_open_here(const struct procmap *map);
+
+/* Cuts " (deleted)" off PATH. Returns whether it stood there. */
+bool procmaps_cut_deleted(char *path);
 
 #endif

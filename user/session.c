@@ -64,10 +64,13 @@ static void session_record(void *context, const void *record, size_t size)
 		return;
 	if (head->kind == WIRE_EXEC) {
 		session_image_ended(s, life->old_process, life->time_ns);
-		session_exec(s, (pid_t)life->pid);
+		if (!s->watch)
+			session_look(s, (pid_t)life->pid);
 	} else if (head->kind == WIRE_EXIT) {
 		session_image_ended(s, life->process, life->time_ns);
-		s->ending = true;
+		if (GROW(s->gone, s->ngone) == 0)
+			s->gone[s->ngone++] = (pid_t)life->pid;
+		s->ending |= s->options->mode != MODE_ALL; /* that ends with no process */
 	}
 }
 
@@ -160,10 +163,9 @@ static void session_loop(struct session *s)
 		if (session_drain(s))
 			break;
 		now = session_clock(CLOCK_MONOTONIC);
-		if (s->nfresh)
-			session_look_again(s, now);
+		session_discover(s, now);
 		if (s->child.pid && !command_reap(&s->child, false) && s->child.held) {
-			session_exec(s, s->child.pid);
+			session_look(s, s->child.pid);
 			session_run_command(s);
 		}
 		/* Once a second in any case: the record of an end may have been lost. */
@@ -171,7 +173,8 @@ static void session_loop(struct session *s)
 			s->ending = false;
 			checked = now;
 			session_take_rows(s);
-			s->ended |= !kernel_has_processes(s->kernel);
+			s->ended |=
+				s->options->mode != MODE_ALL && !kernel_has_processes(s->kernel);
 		}
 		if (now - ticked > TENTH) {
 			ticked = now;
@@ -198,8 +201,10 @@ static void session_free(struct session *s)
 	reorder_free(&s->reorder);
 	plan_free(&s->plan);
 	cleanup_close(&s->signals);
+	mapwatch_free(&s->watch);
+	cgroup_free(&s->cgroup);
 	free(s->pids);
-	free(s->fresh);
+	free(s->gone);
 	free(s->dead_images);
 	free(s->dead_times);
 }
@@ -220,10 +225,6 @@ int session_run(const struct options *options)
 	struct plan_counts counts;
 	int err;
 
-	if (options->mode == MODE_ALL) {
-		log_error("-a is not in this version; give processes with -p");
-		return CLI_USAGE;
-	}
 	session_name_target(&s);
 	err = session_begin(&s, &pairing);
 	if (err)
@@ -236,7 +237,7 @@ int session_run(const struct options *options)
 	if (options->stats)
 		stats_print(&s.stats, s.kernel, options->ring_bytes, s.end_ns, stderr);
 	plan_count(s.plan, &counts);
-	if (counts.attached) {
+	if (counts.attached || options->mode == MODE_ALL) {
 		err = session_write(&s);
 	} else {
 		session_say_no_markers(&s);

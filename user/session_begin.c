@@ -15,8 +15,9 @@
 #include "util/grow.h"
 #include "util/log.h"
 
-#define FRESH_NS    200000000ULL /* in which a loader has mapped its libraries */
-#define SPARE_SITES 16384u       /* for programs that are started later */
+/* Room for the markers of programs that are started later. */
+#define SPARE_SITES     16384u
+#define SPARE_SITES_ALL 65536u
 
 static int session_targets(struct session *s)
 {
@@ -24,6 +25,13 @@ static int session_targets(struct session *s)
 	size_t i;
 	int err;
 
+	if (s->options->cgroup) {
+		err = cgroup_new(s->options->cgroup, &s->cgroup, why, sizeof(why));
+		if (err) {
+			log_error("--cgroup %s: %s", s->options->cgroup, why);
+			return err;
+		}
+	}
 	for (i = 0; i < s->options->npids; i++) {
 		err = target_check(s->options->pids[i], why, sizeof(why));
 		if (err) {
@@ -77,8 +85,12 @@ static int session_plan(struct session *s, const struct pair_options *pairing)
 	if (!err)
 		plan_want_labels(s->plan, s->options->by, s->options->nby,
 				 outputs_want_spans(s->outputs));
-	if (!err && s->options->mode == MODE_CMD)
+	if (err)
+		return err;
+	if (s->options->mode == MODE_CMD)
 		return session_plan_process(s, s->child.pid);
+	if (s->options->mode == MODE_ALL)
+		return session_scan(s);
 	for (i = 0; i < s->npids && !err; i++)
 		err = session_plan_process(s, s->pids[i]);
 	return err;
@@ -123,14 +135,26 @@ static bool session_confined(const struct session *s)
 	       s->features.uprobe_multi_pid_exact;
 }
 
+/* How many sites the table holds. A marker can be part of two spans. */
+static u32 session_room(const struct session *s)
+{
+	u32 spare = s->options->mode == MODE_ALL ? SPARE_SITES_ALL : SPARE_SITES;
+	u32 sites = plan_sites(s->plan);
+
+	return sites > (SITES_MAX - spare) / 2 ? SITES_MAX : sites * 2 + spare;
+}
+
 static int session_load(struct session *s)
 {
 	const struct options *options = s->options;
 	struct kernel_options kernel = {
+		.all_processes = options->mode == MODE_ALL,
+		.cgroup_fd = s->cgroup ? cgroup_fd(s->cgroup) : -1,
+		.pid_ns = s->features.pid_ns_initial ? 0 : s->features.pid_ns,
 		.follow = options->follow,
 		.usage = options->metrics & METRIC_CPU,
 		.uprobe_multi = s->features.uprobe_multi,
-		.nsites = plan_sites(s->plan) * 2 + SPARE_SITES,
+		.nsites = session_room(s),
 		.ring_bytes = options->ring_bytes,
 	};
 	const struct wire_path *paths;
@@ -140,6 +164,7 @@ static int session_load(struct session *s)
 
 	s->rows = !options->stream && !options->nby && !outputs_want_spans(s->outputs);
 	kernel.rows = s->rows ? options->rows : 0;
+	plan_limit_sites(s->plan, kernel.nsites);
 	err = kernel_new(&kernel, &s->kernel, why, sizeof(why));
 	if (err) {
 		log_error("%s; `spantrace doctor` shows what is missing", why);
@@ -162,14 +187,20 @@ static int session_load(struct session *s)
 	return err;
 }
 
-static int session_attach(struct session *s)
+static void session_open(struct session *s)
+{
+	kernel_open(s->kernel, plan_sites_end(s->plan));
+	plan_report(s->plan);
+}
+
+int session_attach(struct session *s)
 {
 	int err = plan_attach(s->plan, s->trace, s->kernel, s->probes);
 
 	if (err)
 		log_error("cannot attach: %s", strerror(-err));
 	else if (s->begin_ns) /* the trace runs: what is new counts from here on */
-		kernel_open(s->kernel, plan_sites_end(s->plan));
+		session_open(s);
 	return err;
 }
 
@@ -179,6 +210,8 @@ static int session_add_processes(struct session *s)
 	size_t i, done;
 	int err = 0;
 
+	if (s->options->mode == MODE_ALL)
+		return 0;
 	if (s->options->mode == MODE_CMD)
 		return kernel_add_process(s->kernel, s->child.pid);
 	for (i = 0; i < s->npids && !err; i++)
@@ -221,6 +254,7 @@ static int session_prepare(struct session *s, const struct pair_options *pairing
 	size_t i, n;
 	int err;
 
+	session_watch(s);
 	err = session_plan(s, pairing);
 	if (!err)
 		err = session_load(s);
@@ -231,45 +265,17 @@ static int session_prepare(struct session *s, const struct pair_options *pairing
 	if (err)
 		return err;
 	plan_count(s->plan, &counts);
-	if (s->options->mode != MODE_CMD && !counts.attached) {
+	if (s->options->mode == MODE_PIDS && !counts.attached) {
 		session_say_no_markers(s);
-		return -ENOENT;
+		if (!s->options->duration_ns)
+			return -ENOENT;
+		log_warn(
+			"waiting for what the targets load or start; that is looked for until the time given by -d is over");
 	}
 	problems = plan_problems(s->plan, &n);
 	for (i = 0; i < n; i++)
 		log_warn("%s", problems[i]);
 	return 0;
-}
-
-void session_exec(struct session *s, pid_t pid)
-{
-	if (plan_add_process(s->plan, pid) > 0)
-		session_attach(s);
-	if (GROW(s->fresh, s->nfresh))
-		return;
-	s->fresh[s->nfresh++] = (struct session_fresh){
-		.pid = pid,
-		.until_ns = session_clock(CLOCK_MONOTONIC) + FRESH_NS,
-	};
-}
-
-void session_look_again(struct session *s, u64 now_ns)
-{
-	size_t i, kept = 0;
-
-	for (i = 0; i < s->nfresh; i++) {
-		int added = plan_add_process(s->plan, s->fresh[i].pid);
-
-		if (added > 0)
-			session_attach(s);
-		if (added >= 0 && s->fresh[i].until_ns > now_ns)
-			s->fresh[kept++] = s->fresh[i];
-	}
-	s->nfresh = kept;
-	if (!kept) {
-		free(s->fresh);
-		s->fresh = NULL;
-	}
 }
 
 static int session_block_signals(struct session *s)
@@ -320,6 +326,8 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 		err = session_prepare(s, pairing);
 	if (err)
 		return err;
+	/* What came since the files were planned. */
+	session_discover(s, session_clock(CLOCK_MONOTONIC));
 	s->begin_ns = session_clock(CLOCK_MONOTONIC);
 	s->begin_realtime_ns = session_clock(CLOCK_REALTIME);
 	trace_begin(s->trace, s->begin_ns, s->begin_realtime_ns);
@@ -327,6 +335,6 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 	outputs_begin(s->outputs, &run);
 	if (s->options->stats)
 		stats_begin(&s->stats, s->begin_ns);
-	kernel_open(s->kernel, plan_sites_end(s->plan));
+	session_open(s);
 	return s->options->mode == MODE_CMD ? session_run_command(s) : 0;
 }

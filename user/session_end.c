@@ -39,6 +39,7 @@ u64 session_lost(struct session *s)
 	s->losses[LOSS_MISSED].count = kernel_missed(s->kernel);
 	s->losses[LOSS_DAMAGED].count = trace_damaged(s->trace);
 	s->losses[LOSS_NO_MEMORY].count = trace_no_memory(s->trace);
+	s->losses[LOSS_THREADS].count = trace_folded_threads(s->trace);
 	return losses_sum(s->losses);
 }
 
@@ -85,6 +86,10 @@ void session_name_target(struct session *s)
 						 s->options->argv[i]);
 		return;
 	}
+	if (s->options->mode == MODE_ALL)
+		snprintf(s->target, len, "%s%s",
+			 s->options->cgroup ? "every process in cgroup " : "every process",
+			 s->options->cgroup ? s->options->cgroup : "");
 	for (i = 0; i < s->options->npids && used < len; i++) {
 		target_comm(s->options->pids[i], comm);
 		used += (size_t)snprintf(s->target + used, len - used, "%spid %d (%s)",

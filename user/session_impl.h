@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the stages of one run share: session_begin.c (up to the open gate), session.c (while it runs),
+ * session_discover.c (files that come later),
  * session_end.c (from the last hit to the written outputs). */
 #ifndef SPANTRACE_SESSION_IMPL_H
 #define SPANTRACE_SESSION_IMPL_H
@@ -7,10 +8,12 @@
 #include <time.h>
 
 #include "attach.h"
+#include "cgroup.h"
 #include "command.h"
 #include "features.h"
 #include "kernel.h"
 #include "losses.h"
+#include "mapwatch.h"
 #include "outputs.h"
 #include "plan.h"
 #include "reorder.h"
@@ -18,9 +21,11 @@
 #include "stats.h"
 #include "trace.h"
 
-/* A process that has become another program, whose loader goes on mapping libraries for a while. */
-struct session_fresh {
-	pid_t pid;
+/* Files that were looked at within the last second, each at its place: most mappings are of such. */
+#define SESSION_SEEN 4096
+
+struct session_seen {
+	u64 key;
 	u64 until_ns;
 };
 
@@ -44,8 +49,15 @@ struct session {
 	bool ended;  /* the last target has gone */
 	bool ending; /* a target has gone: look whether it was the last */
 	bool interrupted;
-	struct session_fresh *fresh; /* programs that have just begun */
-	size_t nfresh;
+	struct mapwatch *watch; /* of new mappings; NULL: the kernel does not let us */
+	struct cgroup *cgroup;  /* only processes in it; NULL: no matter */
+	struct session_seen seen[SESSION_SEEN];
+	u64 now_ns;     /* of this look at new mappings */
+	u64 scanned_ns; /* the last look at all processes */
+	bool blind;     /* reports were lost since */
+	bool new_sites; /* to be attached */
+	pid_t *gone;    /* processes that have ended since the last look */
+	size_t ngone;
 	u32 *dead_images; /* process images whose async spans are to be closed, and when they ended */
 	u64 *dead_times;
 	size_t ndead;
@@ -67,10 +79,18 @@ int session_begin(struct session *s, const struct pair_options *pairing);
 /* Lets the command, held at an exec, run: its libraries are attached as its loader maps them. While none of its files
  * has markers it is watched for its next exec. */
 int session_run_command(struct session *s);
-/* Plans and attaches the files of a process that has become another program, now and for some time to come. */
-void session_exec(struct session *s, pid_t pid);
-/* Looks again at the programs that have just begun. */
-void session_look_again(struct session *s, u64 now_ns);
+/* Attaches what is planned and not attached yet. 0 or -errno, with the message printed. */
+int session_attach(struct session *s);
+
+/* Watches from now on for files that are mapped; says so where it cannot. */
+void session_watch(struct session *s);
+/* Plans the files of every process that is traced: -a, and where the watch is blind. 0 or -ENOMEM. */
+int session_scan(struct session *s);
+/* Plans and attaches the files that have been mapped since the last look. */
+void session_discover(struct session *s, u64 now_ns);
+/* Plans and attaches the files of one process. */
+void session_look(struct session *s, pid_t pid);
+
 void session_say_no_markers(const struct session *s);
 
 /* Takes what the kernel has added up since the last time. */

@@ -131,6 +131,33 @@ int target_add_descendants(pid_t **pids, size_t *n)
 	return added;
 }
 
+int target_all(pid_t **out, size_t *n)
+{
+	AUTO_FREE pid_t *pids = NULL;
+	struct dirent *entry;
+	size_t count = 0;
+	int err = 0;
+	DIR *dir = opendir("/proc");
+
+	if (!dir)
+		return -errno;
+	while (!err && (entry = readdir(dir))) {
+		pid_t pid = atoi(entry->d_name);
+
+		if (pid <= 0)
+			continue;
+		err = GROW(pids, count);
+		if (!err)
+			pids[count++] = pid;
+	}
+	closedir(dir);
+	if (err)
+		return err;
+	*out = TAKE_PTR(pids);
+	*n = count;
+	return 0;
+}
+
 void target_comm(pid_t pid, char comm[16])
 {
 	AUTO_FCLOSE FILE *file = NULL;

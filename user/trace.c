@@ -3,6 +3,7 @@
 #include "trace.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,12 +165,15 @@ struct trace_thread *trace_thread(struct trace *trace, u32 serial)
 
 	if (found)
 		return *found;
+	if (trace->threads.used >= TRACE_THREADS_MAX && serial != TRACE_OTHERS)
+		return trace_thread(trace, TRACE_OTHERS);
 	thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return NULL;
 	thread->model.serial = serial;
 	thread->model.start_ns = trace->begin_ns;
-	thread->model.comm[0] = '?';
+	snprintf(thread->model.comm, sizeof(thread->model.comm), "%s",
+		 serial == TRACE_OTHERS ? "(other threads)" : "?");
 	if (intmap_set(&trace->threads, serial, thread)) {
 		free(thread);
 		return NULL;
@@ -273,6 +277,11 @@ int trace_error(const struct trace *trace)
 u64 trace_damaged(const struct trace *trace)
 {
 	return trace->damaged;
+}
+
+u64 trace_folded_threads(const struct trace *trace)
+{
+	return trace->folded_threads;
 }
 
 u64 trace_no_memory(const struct trace *trace)

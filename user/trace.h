@@ -19,6 +19,9 @@
 
 struct trace;
 
+/* Threads that have rows of their own; later ones share those of one. */
+#define TRACE_THREADS_MAX (1u << 17)
+
 /* Takes single spans and events as they come. Both return 0 or -errno, which ends up in trace_error(). */
 struct trace_sink {
 	void *context;
@@ -95,6 +98,8 @@ void trace_counts(const struct trace *trace, struct trace_counts *out);
 /* What the loader itself had to drop: records that were damaged, records without memory. */
 u64 trace_damaged(const struct trace *trace);
 u64 trace_no_memory(const struct trace *trace);
+/* Threads beyond TRACE_THREADS_MAX, whose spans are kept under one called (other threads). */
+u64 trace_folded_threads(const struct trace *trace);
 
 /* The trace in totals, as it stands. END_NS is the time of the detach. Fills rows, events, threads, times
  * and metrics of OUT; the arrays belong to the trace and live until the next call or its end. */

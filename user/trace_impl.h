@@ -67,12 +67,16 @@ struct trace {
 	u64 nevents;
 	u64 damaged;
 	u64 no_memory;
+	u64 folded_threads; /* that share the row of TRACE_OTHERS */
 
 	/* the last profile's arrays */
 	struct model_row *profile_rows;
 	struct model_event_row *profile_events;
 	struct model_thread_row *profile_threads;
 };
+
+/* The serial of the thread that stands for all beyond TRACE_THREADS_MAX; the kernel side gives lower ones. */
+#define TRACE_OTHERS UINT32_MAX
 
 /* The thread with this serial, made if it is new: its name may come later than its first span. NULL: no
  * memory. */

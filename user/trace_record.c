@@ -140,9 +140,15 @@ static void trace_thread_begins(struct trace *trace, const struct wire_thread *r
 		trace->no_memory++;
 		return;
 	}
+	if (thread->model.serial == TRACE_OTHERS) {
+		trace->folded_threads++;
+		return;
+	}
 	thread->process = record->process;
 	thread->model.pid = record->pid;
 	thread->model.tid = record->tid;
+	thread->model.nspid = record->nspid;
+	memcpy(thread->model.process_comm, record->process_comm, MODEL_COMM_LEN - 1);
 	if (record->start_ns > trace->begin_ns)
 		thread->model.start_ns = record->start_ns;
 	if (!thread->ended) /* the name at the end is the newer one, whichever comes first */
@@ -157,6 +163,9 @@ static void trace_thread_ends(struct trace *trace, const struct wire_thread_end 
 		trace->no_memory++;
 		return;
 	}
+	if (thread->model.serial ==
+	    TRACE_OTHERS) /* what they were inside is the sum of their rows */
+		return;
 	thread->model.end_ns = record->time_ns;
 	thread->inside_ns = record->inside_ns;
 	thread->ended = true;

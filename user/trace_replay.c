@@ -105,7 +105,10 @@ const struct model_thread *trace_set_thread(struct trace *trace, const struct mo
 
 	if (!thread)
 		return NULL;
-	thread->model = *values;
+	if (thread->model.serial == values->serial)
+		thread->model = *values;
+	else
+		trace->folded_threads++;
 	return &thread->model;
 }
 
@@ -115,6 +118,8 @@ int trace_set_inside(struct trace *trace, u32 serial, u64 inside_ns)
 
 	if (!thread)
 		return -ENOMEM;
+	if (thread->model.serial != serial)
+		return 0;
 	thread->inside_ns = inside_ns;
 	thread->ended = true;
 	return 0;

@@ -35,6 +35,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_STACK = 23,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
@@ -117,6 +118,25 @@ struct sched_info {
 	unsigned long long run_delay;
 };
 
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+/* A process id as one namespace numbers it; struct pid has one for each level, from the machine's down. */
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
 struct task_struct {
 	int on_cpu;
 	struct sched_entity se;
@@ -124,6 +144,7 @@ struct task_struct {
 	pid_t pid;
 	pid_t tgid;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	u64 start_time;

@@ -69,24 +69,40 @@ def trace(*command, options=(), timeout=120):
         return Trace(text, done.returncode, done.stderr, done.stdout)
 
 
-class Attached:
-    """spantrace attached to running processes, until stop(). With -v it says when all probes stand."""
+def innermost(pid):
+    """The process that PID has started, if that has started none: what stands behind nsenter and its like."""
+    while True:
+        with open(f"/proc/{pid}/task/{pid}/children") as children:
+            found = children.read().split()
+        if not found:
+            return pid
+        pid = int(found[0])
 
-    def __init__(self, *pids, options=()):
+
+class Attached:
+    """spantrace attached to running processes, or as the options say (-a), until stop(). With -v it says when all
+    probes stand. PREFIX: what runs it, nsenter for one."""
+
+    def __init__(self, *pids, options=(), prefix=(), **kwargs):
         self.out = tempfile.NamedTemporaryFile(suffix=".json")
         self.process = subprocess.Popen(
-            [SPANTRACE, "-v", "-p", ",".join(map(str, pids)), "-o", "json:" + self.out.name, *EXTRA,
-             *map(str, options)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            [*prefix, SPANTRACE, "-v", *(["-p", ",".join(map(str, pids))] if pids else []),
+             "-o", "json:" + self.out.name, *EXTRA, *map(str, options)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs)
         self.stderr = ""
-        deadline = time.time() + 60
-        while "tracing" not in self.stderr:
+        self.expect("tracing")
+
+    def expect(self, words, timeout=60):
+        """Waits until it has said WORDS on stderr."""
+        deadline = time.time() + timeout
+        while words not in self.stderr:
             if self.process.poll() is not None or time.time() > deadline:
                 self.process.kill()
                 self.stderr += self.process.stderr.read()
-                raise AssertionError(f"not attached: {self.stderr}")
+                raise AssertionError(f"{words!r} expected: {self.stderr}")
             if select.select([self.process.stderr], [], [], 0.1)[0]:
-                self.stderr += self.process.stderr.readline()
+                # Not by lines: what a buffer holds back, select does not see.
+                self.stderr += os.read(self.process.stderr.fileno(), 65536).decode(errors="replace")
 
     def wait(self, timeout=60):
         stdout, stderr = self.process.communicate(timeout=timeout)
@@ -94,7 +110,7 @@ class Attached:
         return Trace(open(self.out.name).read(), self.process.returncode, self.stderr, stdout)
 
     def stop(self):
-        self.process.send_signal(signal.SIGINT)
+        os.kill(innermost(self.process.pid), signal.SIGINT)
         return self.wait()
 
 

@@ -119,8 +119,12 @@ check "nobody with CAP_BPF and CAP_PERFMON: a warning about other processes" \
 # --- where it cannot work -------------------------------------------------------------------------
 
 run pid_ns unshare --pid --fork "$work/spantrace" doctor
-check "PID namespace: exit status 1" [ "$status" = 1 ]
-check "PID namespace: it is named, and what to do" says pid_ns missing pid_namespace "--pid=host"
+check "PID namespace without its /proc: exit status 1" [ "$status" = 1 ]
+check "PID namespace without its /proc: it is named, and what to do" \
+	says pid_ns missing pid_namespace "mount -t proc"
+run own_proc unshare --pid --fork --mount-proc "$work/spantrace" doctor
+check "PID namespace: exit status 0" [ "$status" = 0 ]
+check "PID namespace: it is named" says own_proc ok pid_namespace "a container's"
 if unshare --user --map-root-user true 2>/dev/null; then
 	run user_ns unshare --user --map-root-user "$work/spantrace" doctor
 	check "user namespace: exit status 1" [ "$status" = 1 ]

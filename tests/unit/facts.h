@@ -19,6 +19,7 @@ static inline struct features facts_good(void)
 		.root = true,
 		.caps = UINT64_MAX,
 		.pid_ns_initial = true,
+		.proc_own = true,
 		.user_ns_initial = true,
 		.memlock_limit = 8 << 20,
 		.release = "6.18.0-test",

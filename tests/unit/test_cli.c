@@ -118,6 +118,11 @@ static void test_modes(void **state)
 	assert_int_equal(o.mode, MODE_ALL);
 	options_free(&o);
 
+	good(&w, "spantrace --cgroup /sys/fs/cgroup/web", &o);
+	assert_int_equal(o.mode, MODE_ALL);
+	assert_string_equal(o.cgroup, "/sys/fs/cgroup/web");
+	options_free(&o);
+
 	/* The command's own options are its own. */
 	good(&w, "spantrace -q -- cmd -p 1 -- -a", &o);
 	assert_int_equal(o.mode, MODE_CMD);
@@ -311,6 +316,11 @@ static void test_mistakes(void **state)
 		 ""},
 		{"s -a -p 1", "-p and -a exclude each other; give one of -p PID, -a and -- CMD\n",
 		 ""},
+		{"s --cgroup /c --no-follow",
+		 "--no-follow and --cgroup exclude each other: --cgroup is every process in it\n",
+		 ""},
+		{"s --cgroup /c -p 1",
+		 "-p and --cgroup exclude each other; give one of -p PID, -a and -- CMD\n", ""},
 		{"s -p 1 -- cmd",
 		 "-p and -- CMD exclude each other; give one of -p PID, -a and -- CMD\n", ""},
 		{"s -a -- cmd",

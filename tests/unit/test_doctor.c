@@ -67,6 +67,7 @@ static void test_doctor_each(void **state)
 	static const size_t bools[] = {
 		offsetof(struct features, root),
 		offsetof(struct features, pid_ns_initial),
+		offsetof(struct features, proc_own),
 		offsetof(struct features, user_ns_initial),
 		offsetof(struct features, kernel_btf),
 		offsetof(struct features, ringbuf),

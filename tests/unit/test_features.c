@@ -163,7 +163,7 @@ static void test_require_kernel(void **state)
 		const char *thing;
 		const char *fix;
 	} cases[] = {
-		{offsetof(struct features, pid_ns_initial), "PID namespace", "--pid=host"},
+		{offsetof(struct features, proc_own), "PID namespace", "mount -t proc"},
 		{offsetof(struct features, kernel_btf), "no kernel BTF", "CONFIG_DEBUG_INFO_BTF"},
 		{offsetof(struct features, read_kernel), "kernel memory", "lockdown=integrity"},
 		{offsetof(struct features, ringbuf), "6.18.0-test has no BPF ring buffer", "6.1"},

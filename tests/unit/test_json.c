@@ -44,6 +44,23 @@ static bool has_key(const char *json, const char *key)
 	return at && at < end;
 }
 
+/* The number in the process's own PID namespace, only where there is another. */
+static void test_pid_inside(void **state)
+{
+	struct sample *s = *state;
+	char *json;
+
+	s->web.nspid = s->web.pid;
+	json = export(s);
+	assert_false(has_key(json, "nspid"));
+	free(json);
+	s->web.nspid = 7;
+	json = export(s);
+	assert_true(has_key(json, "nspid"));
+	assert_non_null(strstr(json, "{\"pid\": 100, \"nspid\": 7, \"tid\": 100, "));
+	free(json);
+}
+
 static void test_whole(void **state)
 {
 	struct sample *s = *state;
@@ -222,10 +239,15 @@ static void test_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_whole),     TEST(test_paths),
-		TEST(test_metrics),   TEST(test_rows_without_finished_spans),
-		TEST(test_clamped),   TEST(test_labels),
-		TEST(test_odd_names), TEST(test_nothing),
+		TEST(test_whole),
+		TEST(test_pid_inside),
+		TEST(test_paths),
+		TEST(test_metrics),
+		TEST(test_rows_without_finished_spans),
+		TEST(test_clamped),
+		TEST(test_labels),
+		TEST(test_odd_names),
+		TEST(test_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

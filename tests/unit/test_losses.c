@@ -32,6 +32,8 @@ static void test_names(void **state)
 		[LOSS_MISSED] = "missed_hits",
 		[LOSS_DAMAGED] = "damaged",
 		[LOSS_NO_MEMORY] = "no_memory",
+		[LOSS_MAPPINGS] = "mappings_lost",
+		[LOSS_THREADS] = "threads_full",
 	};
 	struct model_loss losses[LOSS_CAUSES];
 	int i;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -320,6 +321,56 @@ static void test_refused(void **state)
 	assert_string_equal(refused[0].why, "it is not a nop");
 }
 
+/* A table that is full: the file is named once, and the next one that fits is taken. */
+static void test_no_room(void **state)
+{
+	struct plan *plan = *state;
+	const struct model_refused *refused;
+	struct captured said;
+	size_t n;
+
+	assert_int_equal(add(plan, file_with(3), "/first"), 1);
+	plan_limit_sites(plan, 10);
+	assert_int_equal(add_said(plan, file_with(8), "/large", &said), 0);
+	assert_non_null(strstr(said.text, "app:job__enter and all others of /large: "));
+	assert_non_null(strstr(said.text, "-P"));
+	assert_int_equal(add(plan, file_with(7), "/fits"), 1);
+	check_counts(plan, 2, 2, 10);
+	plan_refused(plan, &n);
+	assert_int_equal(n, 1);
+	/* Less room than there is in use already is none. */
+	plan_limit_sites(plan, 1);
+	assert_int_equal(add_said(plan, file_with(1), "/last", &said), 0);
+	check_counts(plan, 2, 2, 10);
+	refused = plan_refused(plan, &n);
+	assert_int_equal(n, 2);
+	assert_non_null(strstr(refused[1].marker, "/last"));
+}
+
+/* What is kept of files without markers, and of refusals, is bounded. */
+static void test_bounds(void **state)
+{
+	struct plan *plan = *state;
+	const struct model_refused *refused;
+	struct plan_counts counts;
+	struct captured said;
+	size_t n;
+	int i;
+
+	for (i = 0; i < PLAN_UNMARKED + 10; i++)
+		assert_int_equal(add(plan, file_with(0), "/none"), 0);
+	plan_count(plan, &counts);
+	assert_int_equal(counts.files, PLAN_UNMARKED);
+	assert_int_equal(add(plan, file_with(1), "/some"), 1);
+	captured_begin(&said, STDERR_FILENO);
+	for (i = 0; i < PLAN_REFUSED + 10; i++)
+		assert_int_equal(plan_refuse(plan, "a:b", "no"), 0);
+	captured_end(&said);
+	refused = plan_refused(plan, &n);
+	assert_int_equal(n, PLAN_REFUSED + 1);
+	assert_string_equal(refused[PLAN_REFUSED].marker, "others");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -337,6 +388,8 @@ int main(void)
 		TEST(test_own_process),
 		TEST(test_no_process),
 		TEST(test_refused),
+		TEST(test_no_room),
+		TEST(test_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /* Mappings: the kernel's text with all that a path can hold, and real processes, also odd ones. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -254,6 +255,33 @@ static void test_fallback(void **state)
 	unmap_file(&f);
 }
 
+/* By the path that spantrace sees, when the process is gone: that very file, or none. */
+static void test_open_here(void **state)
+{
+	struct procmap *maps = NULL, map;
+	struct fixture f;
+
+	(void)state;
+	map_file(&f, "file", "mapped");
+	map = *find(getpid(), f.page, &maps);
+	map.task = INT_MAX; /* there is none */
+	assert_int_equal(procmaps_open(&map), -ESRCH);
+	check_content(procmaps_open_here(&map), "mapped");
+	map.inode++;
+	assert_int_equal(procmaps_open_here(&map), -ESTALE);
+	map.inode--;
+	map.dev++;
+	assert_int_equal(procmaps_open_here(&map), -ESTALE);
+	map.dev--;
+	map.deleted = true;
+	assert_int_equal(procmaps_open_here(&map), -ESTALE);
+	map.deleted = false;
+	assert_int_equal(unlink(f.path), 0);
+	assert_int_equal(procmaps_open_here(&map), -ENOENT);
+	free(maps);
+	unmap_file(&f);
+}
+
 static void test_device(void **state)
 {
 	int fd = open("/dev/zero", O_RDWR);
@@ -374,6 +402,7 @@ int main(void)
 		cmocka_unit_test(test_own_program),
 		cmocka_unit_test(test_odd_path_and_deleted),
 		cmocka_unit_test(test_fallback),
+		cmocka_unit_test(test_open_here),
 		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_mapping_gone),
 		cmocka_unit_test(test_no_process),

@@ -127,6 +127,60 @@ static void test_processes(void **state)
 	free(text);
 }
 
+/* A process in a PID namespace has two numbers. */
+static void test_process_inside(void **state)
+{
+	struct sample *s = *state;
+	char *text;
+
+	s->worker.pid = 101;
+	s->worker.nspid = 7;
+	strcpy(s->worker.process_comm, "shop");
+	s->web.nspid = 100;
+	text = export(s, 0);
+	assert_contains(text, "\nweb (100)\n");
+	assert_contains(text, "\nshop (101, inside 7)\n");
+	free(text);
+}
+
+/* Many processes: a line for all of one name. */
+static void test_crowd(void **state)
+{
+	enum { N = 30 };
+	struct sample *s = *state;
+	struct model_thread threads[N];
+	struct model_thread_row thread_rows[N];
+	struct model_row rows[N];
+	struct model_event_row events[N];
+	char *text;
+	u32 i;
+
+	for (i = 0; i < N; i++) {
+		threads[i] = s->web;
+		threads[i].pid = threads[i].tid = 1000 + i;
+		if (i == 5)
+			strcpy(threads[i].comm, "other");
+		thread_rows[i] = (struct model_thread_row){.thread = &threads[i]};
+		rows[i] = s->rows[SAMPLE_OUTER];
+		rows[i].thread = &threads[i];
+		events[i] = s->events[0];
+		events[i].thread = &threads[i];
+	}
+	s->profile.threads = thread_rows;
+	s->profile.nthreads = N;
+	s->profile.rows = rows;
+	s->profile.nrows = N;
+	s->profile.events = events;
+	s->profile.nevents = N;
+	text = export(s, 0);
+	assert_contains(text, "\nweb (29 processes)\n  app:outer           116 ");
+	assert_contains(text, "\nother (1 process)\n  app:outer             4 ");
+	assert_contains(
+		text, "\nevent     count  process\napp:tick    203  web\napp:tick      7  other\n");
+	assert_null(strstr(text, "1000"));
+	free(text);
+}
+
 static void test_labels(void **state)
 {
 	struct sample *s = *state;
@@ -274,16 +328,10 @@ static void test_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_whole),
-		TEST(test_merged_quantiles),
-		TEST(test_columns_on_demand),
-		TEST(test_processes),
-		TEST(test_labels),
-		TEST(test_narrow),
-		TEST(test_unsafe_names),
-		TEST(test_color),
-		TEST(test_no_spans),
-		TEST(test_gap),
+		TEST(test_whole),     TEST(test_merged_quantiles), TEST(test_columns_on_demand),
+		TEST(test_processes), TEST(test_process_inside),   TEST(test_crowd),
+		TEST(test_labels),    TEST(test_narrow),           TEST(test_unsafe_names),
+		TEST(test_color),     TEST(test_no_spans),         TEST(test_gap),
 		TEST(test_deep),
 	};
 

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -333,6 +334,24 @@ static void check_comm(const char *name, const char *expected)
 	assert_string_equal(comm, expected);
 }
 
+static void test_all(void **state)
+{
+	pid_t *pids = NULL;
+	bool own = false, first = false;
+	size_t i, n = 0;
+
+	(void)state;
+	assert_int_equal(target_all(&pids, &n), 0);
+	assert_true(n >= 2);
+	for (i = 0; i < n; i++) {
+		own |= pids[i] == getpid();
+		first |= pids[i] == 1;
+	}
+	assert_true(own);
+	assert_true(first);
+	free(pids);
+}
+
 static void test_comm(void **state)
 {
 	char before[16], comm[16];
@@ -357,7 +376,8 @@ int main(void)
 		cmocka_unit_test(test_zombie),        cmocka_unit_test(test_kernel_thread),
 		cmocka_unit_test(test_cut_message),   cmocka_unit_test(test_thread),
 		cmocka_unit_test(test_leader_gone),   cmocka_unit_test(test_descendants),
-		cmocka_unit_test(test_many_children), cmocka_unit_test(test_comm),
+		cmocka_unit_test(test_many_children), cmocka_unit_test(test_all),
+		cmocka_unit_test(test_comm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,6 +130,29 @@ static void test_order_does_not_matter(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, traced_setup, traced_teardown)
 
+/* Beyond TRACE_THREADS_MAX no thread has rows of its own, and nothing is lost. */
+static void test_more_than_there_is_room_for(void **state)
+{
+	struct traced *t = *state;
+	const struct model_row *row;
+	u32 i;
+
+	for (i = 1; i <= TRACE_THREADS_MAX + 10; i++) {
+		feed_thread(t, i, i, i, "short");
+		feed_span(t, i, PATH_A, 2000, 100, 100);
+		feed_thread_end(t, i, TRACED_BEGIN + 8000, 100, "short");
+	}
+	assert_int_equal(trace_folded_threads(t->trace), 10);
+	row = traced_row(t, TRACE_THREADS_MAX, PATH_A);
+	assert_int_equal(row->count, 1);
+	assert_int_equal(row->thread->pid, TRACE_THREADS_MAX);
+	row = traced_row(t, UINT32_MAX, PATH_A);
+	assert_int_equal(row->count, 10);
+	assert_string_equal(row->thread->comm, "(other threads)");
+	assert_int_equal(row->thread->pid, 0);
+	assert_int_equal(traced_thread(t, UINT32_MAX)->inside_ns, 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +161,7 @@ int main(void)
 		TEST(test_thread_end),
 		TEST(test_thread_name_without_end),
 		TEST(test_order_does_not_matter),
+		TEST(test_more_than_there_is_room_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
