@@ -13,7 +13,8 @@
 
 #include "util/cleanup.h"
 
-#define RING_PAGES  32 /* some 1,000 records a CPU, between two looks */
+#define RING_PAGES \
+	64 /* some 2,000 records a CPU between two looks; below what perf lets any user lock */
 #define RECORD_MAX  65536
 #define NAME_OFFSET 72 /* of the path in PERF_RECORD_MMAP2 */
 

@@ -64,6 +64,7 @@ static void session_record(void *context, const void *record, size_t size)
 		return;
 	if (head->kind == WIRE_EXEC) {
 		session_image_ended(s, life->old_process, life->time_ns);
+		s->execs = true;
 		if (!s->watch)
 			session_look(s, (pid_t)life->pid);
 	} else if (head->kind == WIRE_EXIT) {

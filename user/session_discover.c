@@ -126,11 +126,12 @@ static void session_mapped(void *context, const struct procmap *map, u64 generat
 }
 
 /* Reports were lost: all processes are to be looked at again. What ran for so short that this comes too late is missing;
- * with -p that can only be if one of the targets has ended. Before the trace begins nothing is missed. */
+ * with -p that can only be where a program of the targets has begun and one has ended. Before the trace begins nothing
+ * is missed. */
 static void session_lost_mappings(struct session *s, u64 lost)
 {
 	s->blind |= lost > 0;
-	if (s->begin_ns && (s->options->mode == MODE_ALL || s->ngone))
+	if (s->begin_ns && (s->options->mode == MODE_ALL || (s->ngone && s->execs)))
 		s->losses[LOSS_MAPPINGS].count += lost;
 }
 
@@ -155,6 +156,7 @@ void session_discover(struct session *s, u64 now_ns)
 		log_warn("out of memory: not every process was looked at");
 	session_attach_new(s);
 	s->ngone = 0;
+	s->execs = false;
 	free(s->gone);
 	s->gone = NULL;
 }

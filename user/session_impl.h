@@ -58,6 +58,7 @@ struct session {
 	bool new_sites; /* to be attached */
 	pid_t *gone;    /* processes that have ended since the last look */
 	size_t ngone;
+	bool execs;       /* programs that have begun since the last look */
 	u32 *dead_images; /* process images whose async spans are to be closed, and when they ended */
 	u64 *dead_times;
 	size_t ndead;
