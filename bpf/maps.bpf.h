@@ -10,8 +10,9 @@ const volatile bool knob_all_processes; /* -a: every process is traced, no table
 const volatile u32 knob_rows;           /* room for totals in rows; 0: records of single spans */
 const volatile bool knob_usage = true;  /* cpu, run delay, switches, faults */
 const volatile u32 knob_cpus = 1;       /* rings; a power of two, so that it masks a CPU number */
-const volatile bool knob_cgroup;        /* -a: only what runs in this cgroup */
-const volatile u32 knob_self;           /* -a: the process that is not traced, spantrace */
+const volatile u64
+	knob_cgroup; /* -a: only what runs in the cgroup with this id or below it; 0: all */
+const volatile u32 knob_self;   /* -a: the process that is not traced, spantrace */
 const volatile u32 knob_pid_ns; /* whose numbers of processes are told; 0: the machine's own */
 
 /* Sites below this number count, hits of others return at once. The loader raises it when all probes of a
@@ -85,14 +86,6 @@ struct {
 	__type(key, u32);
 	__type(value, struct wire_site);
 } sites SEC(".maps");
-
-/* The one of knob_cgroup. */
-struct {
-	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u32);
-} cgroup SEC(".maps");
 
 /* Which processes are traced, by the pid that spantrace sees; with -a those that have hit a probe. */
 struct {

@@ -63,6 +63,25 @@ static __noinline void announce(struct thread_state *t, struct task_struct *task
 	t->announced = 1;
 }
 
+#define CGROUP_LEVELS 64
+
+/* Whether the current task is in the cgroup of knob_cgroup. Not by a map of cgroups: sleepable programs may not have
+ * one. How deep the cgroup lies is not known inside a cgroup namespace. */
+static __noinline bool is_in_cgroup(void)
+{
+	u32 level;
+
+	for (level = 0; level < CGROUP_LEVELS; level++) {
+		u64 id = bpf_get_current_ancestor_cgroup_id(level);
+
+		if (!id)
+			break;
+		if (id == knob_cgroup)
+			return true;
+	}
+	return false;
+}
+
 /* The serial of the process of TASK, which is the current one, if it is traced, else 0. */
 static __always_inline u32 traced_process(struct task_struct *task)
 {
@@ -74,7 +93,7 @@ static __always_inline u32 traced_process(struct task_struct *task)
 		return process->serial;
 	if (!knob_all_processes || !pid || pid == knob_self)
 		return 0;
-	if (knob_cgroup && bpf_current_task_under_cgroup(&cgroup, 0) != 1)
+	if (knob_cgroup && !is_in_cgroup())
 		return 0;
 	fresh.serial = __sync_fetch_and_add(&process_serials, 1) + 1;
 	if (bpf_map_update_elem(&processes, &pid, &fresh, BPF_NOEXIST) == 0)

@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "util/cleanup.h"
 
 struct cgroup {
-	int fd;
+	u64 id;     /* the inode of its directory */
 	char *name; /* as in /proc/PID/cgroup */
 };
 
@@ -118,16 +119,15 @@ bool cgroup_has(const struct cgroup *cgroup, pid_t pid)
 	return text && cgroup_is_in(text, cgroup->name);
 }
 
-int cgroup_fd(const struct cgroup *cgroup)
+u64 cgroup_id(const struct cgroup *cgroup)
 {
-	return cgroup->fd;
+	return cgroup->id;
 }
 
 void cgroup_free(struct cgroup **cgroup)
 {
 	if (!*cgroup)
 		return;
-	cleanup_close(&(*cgroup)->fd);
 	free((*cgroup)->name);
 	free(*cgroup);
 	*cgroup = NULL;
@@ -138,13 +138,14 @@ int cgroup_new(const char *path, struct cgroup **out, char *why, size_t len)
 	CLEANUP(cgroup_free) struct cgroup *cgroup = calloc(1, sizeof(*cgroup));
 	AUTO_FREE char *mounts = read_text("/proc/self/mountinfo");
 	AUTO_FREE char *dir = realpath(path, NULL);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct statfs fs;
+	struct stat st;
 
 	if (!cgroup)
 		return -ENOMEM;
-	cgroup->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (cgroup->fd < 0 || !dir || fstatfs(cgroup->fd, &fs)) {
-		int err = -errno;
+	if (fd < 0 || !dir || fstatfs(fd, &fs) || fstat(fd, &st)) {
+		int err = errno ? -errno : -ENOENT;
 
 		snprintf(why, len, "%s", strerror(-err));
 		return err;
@@ -155,6 +156,7 @@ int cgroup_new(const char *path, struct cgroup **out, char *why, size_t len)
 			"not a directory of cgroup v2; `findmnt -t cgroup2` shows where those are");
 		return -EINVAL;
 	}
+	cgroup->id = st.st_ino;
 	cgroup->name = mounts ? cgroup_name(mounts, dir) : NULL;
 	if (!cgroup->name) {
 		snprintf(why, len, "/proc/self/mountinfo does not show where it is mounted");

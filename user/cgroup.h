@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A control group, version 2: which processes are in it or below it, in the loader's eyes. The kernel side
- * decides by itself, through the map that the descriptor goes to. */
+ * decides by itself, by the number. */
 #ifndef SPANTRACE_CGROUP_H
 #define SPANTRACE_CGROUP_H
 
@@ -8,14 +8,16 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "../include/types.h"
+
 struct cgroup;
 
 /* PATH is its directory. 0, or -errno with WHY (of LEN bytes) a sentence. */
 int cgroup_new(const char *path, struct cgroup **out, char *why, size_t len);
 void cgroup_free(struct cgroup **cgroup);
 
-/* The directory, open as long as CGROUP. */
-int cgroup_fd(const struct cgroup *cgroup);
+/* Its number, as the kernel's programs see it. */
+u64 cgroup_id(const struct cgroup *cgroup);
 /* Whether PID is in it or below it; false for a process that has ended. */
 bool cgroup_has(const struct cgroup *cgroup, pid_t pid);
 

@@ -63,7 +63,7 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	skel->rodata->knob_rows = options->rows;
 	skel->rodata->knob_usage = options->usage;
 	skel->rodata->knob_cpus = slots;
-	skel->rodata->knob_cgroup = options->cgroup_fd >= 0;
+	skel->rodata->knob_cgroup = options->cgroup;
 	skel->rodata->knob_self = (u32)getpid();
 	skel->rodata->knob_pid_ns = options->pid_ns;
 	if (options->all_processes || !options->follow)
@@ -127,15 +127,6 @@ static int kernel_make_rings(struct kernel *kernel)
 	return 0;
 }
 
-static int kernel_set_cgroup(struct kernel *kernel, int fd)
-{
-	u32 zero = 0;
-
-	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.cgroup), &zero, &fd, BPF_ANY))
-		return -errno;
-	return 0;
-}
-
 static int kernel_setup(struct kernel *kernel, const struct kernel_options *options)
 {
 	struct spantrace_bpf *skel;
@@ -153,8 +144,6 @@ static int kernel_setup(struct kernel *kernel, const struct kernel_options *opti
 	if (err)
 		return err;
 	err = kernel_make_rings(kernel);
-	if (!err && options->cgroup_fd >= 0)
-		err = kernel_set_cgroup(kernel, options->cgroup_fd);
 	if (err)
 		return err;
 	kernel->control =

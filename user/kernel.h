@@ -18,10 +18,10 @@ struct kernel;
 struct kernel_options {
 	bool all_processes; /* but this one */
 	bool follow;
-	int cgroup_fd; /* of all processes only those in it; -1: all */
-	u32 pid_ns;    /* inode of the PID namespace that pids are of; 0: the machine's first one */
-	u32 rows;      /* room for totals in rows; 0: records of single spans */
-	bool usage;    /* cpu, run delay, switches, faults */
+	u64 cgroup; /* id: of all processes only those in it or below; 0: all */
+	u32 pid_ns; /* inode of the PID namespace that pids are of; 0: the machine's first one */
+	u32 rows;   /* room for totals in rows; 0: records of single spans */
+	bool usage; /* cpu, run delay, switches, faults */
 	bool uprobe_multi; /* programs are loaded for uprobe_multi links, else for perf events */
 	u32 nsites;        /* room in the site table */
 	size_t ring_bytes; /* of each CPU's ring; a power of two, at least a page */

@@ -149,7 +149,7 @@ static int session_load(struct session *s)
 	const struct options *options = s->options;
 	struct kernel_options kernel = {
 		.all_processes = options->mode == MODE_ALL,
-		.cgroup_fd = s->cgroup ? cgroup_fd(s->cgroup) : -1,
+		.cgroup = s->cgroup ? cgroup_id(s->cgroup) : 0,
 		.pid_ns = s->features.pid_ns_initial ? 0 : s->features.pid_ns,
 		.follow = options->follow,
 		.usage = options->metrics & METRIC_CPU,
