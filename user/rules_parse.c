@@ -188,7 +188,7 @@ static bool take_arg(struct parser *p, u32 *out)
 /* `string(arg0)` or `string(arg0, arg1)`, behind the word */
 static bool take_string(struct parser *p, struct rule_text *out)
 {
-	u32 length;
+	u32 length = 0;
 
 	out->length_arg = -1;
 	move(p);
@@ -355,7 +355,7 @@ static bool parse_end(struct parser *p)
 /* id argN, id argN argM where the end has it elsewhere */
 static bool parse_id(struct parser *p)
 {
-	u32 start, end;
+	u32 start = 0, end;
 
 	if (!take_arg(p, &start))
 		return false;
