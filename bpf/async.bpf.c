@@ -143,7 +143,7 @@ int async_new(struct pt_regs *ctx)
 	return new_async(ctx, false);
 }
 
-SEC("uprobe.s")
+SEC("uprobe") /* sleepable where knob_faults says so */
 int async_new_text(struct pt_regs *ctx)
 {
 	return new_async(ctx, true);

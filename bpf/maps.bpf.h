@@ -8,6 +8,7 @@
 /* Knobs: fixed at load, so that what is off is compiled away. */
 const volatile bool knob_all_processes; /* -a: every process is traced, no table of them */
 const volatile u32 knob_rows;           /* room for totals in rows; 0: records of single spans */
+const volatile bool knob_faults;        /* programs that read strings may wait for a page */
 const volatile bool knob_usage = true;  /* cpu, run delay, switches, faults */
 const volatile u32 knob_cpus = 1;       /* rings; a power of two, so that it masks a CPU number */
 const volatile u64

@@ -87,7 +87,7 @@ int span_enter(struct pt_regs *ctx)
 	return enter_span(ctx, false);
 }
 
-SEC("uprobe.s")
+SEC("uprobe") /* sleepable where knob_faults says so */
 int span_enter_text(struct pt_regs *ctx)
 {
 	return enter_span(ctx, true);
@@ -215,7 +215,7 @@ int event_hit(struct pt_regs *ctx)
 	return hit_event(ctx, false);
 }
 
-SEC("uprobe.s")
+SEC("uprobe") /* sleepable where knob_faults says so */
 int event_hit_text(struct pt_regs *ctx)
 {
 	return hit_event(ctx, true);

@@ -2,7 +2,7 @@
 /* Strings of the target: a text becomes a name of eight bytes, made from its bytes, and the first time it is seen it is
  * told to the loader together with that name.
  *
- * Only sleepable programs read strings. The others cannot wait for a page: a constant that the target has not touched
+ * Programs of their own read strings, sleepable ones where the kernel lets those use all maps. Others cannot wait for a page: a constant that the target has not touched
  * yet, or one that was paged out, would not be there. The plain read comes first and mostly succeeds. */
 #ifndef SPANTRACE_TEXT_BPF_H
 #define SPANTRACE_TEXT_BPF_H
@@ -21,6 +21,8 @@ static __always_inline void fault_in(u64 address)
 {
 	char byte;
 
+	if (!knob_faults)
+		return;
 	bpf_copy_from_user(&byte, 1, (void *)address);
 }
 

@@ -52,7 +52,8 @@ static u32 power_of_two(u32 n)
 }
 
 /* Sizes and knobs, between open and load. */
-static int kernel_configure(struct kernel *kernel, const struct kernel_options *options)
+static int kernel_configure(struct kernel *kernel, const struct kernel_options *options,
+			    bool faults)
 {
 	struct spantrace_bpf *skel = kernel->skel;
 	u32 slots = power_of_two(kernel->nrings);
@@ -68,6 +69,10 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	skel->rodata->knob_pid_ns = options->pid_ns;
 	if (options->all_processes || !options->follow)
 		bpf_program__set_autoload(skel->progs.process_fork, false);
+	skel->rodata->knob_faults = faults;
+	for (i = KERNEL_SPAN_ENTER_TEXT; faults && i <= KERNEL_EVENT_TEXT; i++)
+		if (bpf_program__set_flags(kernel_program(kernel, i), BPF_F_SLEEPABLE))
+			return -EINVAL;
 	for (i = 0; options->uprobe_multi && i < KERNEL_PROGRAMS; i++) {
 		program = kernel_program(kernel, i);
 		if (bpf_program__set_expected_attach_type(program, UPROBE_MULTI_ATTACH_TYPE))
@@ -127,7 +132,7 @@ static int kernel_make_rings(struct kernel *kernel)
 	return 0;
 }
 
-static int kernel_setup(struct kernel *kernel, const struct kernel_options *options)
+static int kernel_setup(struct kernel *kernel, const struct kernel_options *options, bool faults)
 {
 	struct spantrace_bpf *skel;
 	long page = sysconf(_SC_PAGESIZE);
@@ -137,7 +142,7 @@ static int kernel_setup(struct kernel *kernel, const struct kernel_options *opti
 	if (!kernel->skel)
 		return -errno;
 	skel = kernel->skel;
-	err = kernel_configure(kernel, options);
+	err = kernel_configure(kernel, options, faults);
 	if (err)
 		return err;
 	err = spantrace_bpf__load(skel);
@@ -176,7 +181,7 @@ static int kernel_setup(struct kernel *kernel, const struct kernel_options *opti
 	return 0;
 }
 
-int kernel_new(const struct kernel_options *options, struct kernel **out, char *why, size_t len)
+static int kernel_try(const struct kernel_options *options, bool faults, struct kernel **out)
 {
 	struct kernel *kernel = calloc(1, sizeof(*kernel));
 	int cpus = libbpf_num_possible_cpus();
@@ -184,19 +189,34 @@ int kernel_new(const struct kernel_options *options, struct kernel **out, char *
 
 	if (!kernel)
 		return -ENOMEM;
-	libbpf_set_print(kernel_print);
-	kernel_log[0] = '\0';
 	kernel->nrings = cpus > 0 ? (u32)cpus : 1;
 	kernel->ring_bytes = options->ring_bytes;
-	err = kernel_setup(kernel, options);
-	if (err) {
+	err = kernel_setup(kernel, options, faults);
+	if (err)
+		kernel_free(&kernel);
+	else
+		*out = kernel;
+	return err;
+}
+
+int kernel_new(const struct kernel_options *options, struct kernel **out, char *why, size_t len)
+{
+	int err;
+
+	libbpf_set_print(kernel_print);
+	kernel_log[0] = '\0';
+	err = kernel_try(options, true, out);
+	/* Older kernels allow sleepable programs only some kinds of maps. */
+	if (err == -EINVAL) {
+		err = kernel_try(options, false, out);
+		if (!err)
+			log_info(
+				"this kernel cannot bring in pages: a text that is not in memory is shown as <unreadable>");
+	}
+	if (err)
 		snprintf(why, len, "the kernel refused the BPF programs: %s%s%s", strerror(-err),
 			 kernel_log[0] ? ": " : "", kernel_log);
-		kernel_free(&kernel);
-		return err;
-	}
-	*out = kernel;
-	return 0;
+	return err;
 }
 
 void kernel_free(struct kernel **out)
