@@ -2,16 +2,15 @@
 """What reading a recording costs: every export, `report` and `diff` of the same spans, beside measureme's own tools.
 
 spans_gen makes the recording, `spantrace export` the .mm_profdata that the tools read. The tools are not in the
-registry, their library is: tests/bench/measureme does their work with it, and is built here. Each command runs alone,
-in turn with the others, and counts with its best time; what they found is compared, so that no number is that of a
-command which left spans out.
+registry, their library is: tests/bench/measureme does their work with it, and is built here. The commands take turns
+and count with their least CPU time, since all have one thread and other work on the machine falls out so; what they
+found is compared, so that no number is that of a command which left spans out.
 """
 import json
 import os
 import re
 import shutil
 import subprocess
-import time
 
 from figures import BenchError, Least
 
@@ -33,20 +32,19 @@ def beside(output_format):
 
 
 class Commands:
-    """Runs commands, each for its least time and its greatest memory."""
+    """Runs commands, each for its least CPU time and its greatest memory."""
 
     def __init__(self):
         self.seconds = Least()
         self.peak_mib = {}
 
     def run(self, name, command, stdout=subprocess.DEVNULL):
-        begin = time.monotonic()
         with subprocess.Popen(command, stdout=stdout) as process:
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             raise BenchError(f"{' '.join(command)}: status {process.returncode}")
-        self.seconds.add((name,), time.monotonic() - begin)
+        self.seconds.add((name,), usage.ru_utime + usage.ru_stime)
         self.peak_mib[name] = max(self.peak_mib.get(name, 0), usage.ru_maxrss / 1024)
 
 
@@ -156,7 +154,7 @@ def print_rates(table, files, commands, formats, with_theirs):
             table.times(text or name, files.spans / ours, files.spans / commands.seconds.get("theirs " + other)
                         if with_theirs else None, budget if with_theirs else None, other)
 
-    table.head(f"{files.spans / 1e6:g} M spans: spans/s", "spantrace", "measureme", "times", "budget")
+    table.head(f"{files.spans / 1e6:g} M spans: spans/s of CPU", "spantrace", "measureme", "times", "budget")
     for name in formats:
         rate(name, beside(name), text="export to " + name)
     rate("report", "summarize")
