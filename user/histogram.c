@@ -21,7 +21,7 @@
 #include "../include/model.h"
 #include "../include/wire.h"
 
-#define SUB_BITS 6
+#define SUB_BITS HISTOGRAM_SUB_BITS
 #define SUBS     (1u << SUB_BITS)
 #define OCTAVES  HISTOGRAM_OCTAVES
 
@@ -29,7 +29,6 @@
 #define RECENT_MAX 64
 
 _Static_assert(SUBS == OCTAVE_SIZE, "the kernel's histograms are cut in the same way");
-_Static_assert(OCTAVES == 64 - SUB_BITS + 1, "an octave for every value");
 _Static_assert(OCTAVES *SUBS <= UINT16_MAX, "the list holds any bucket's number");
 
 struct histogram_octave {

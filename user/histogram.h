@@ -13,7 +13,8 @@
 
 #include "../include/types.h"
 
-#define HISTOGRAM_OCTAVES 59
+#define HISTOGRAM_SUB_BITS 6
+#define HISTOGRAM_OCTAVES  (64 - HISTOGRAM_SUB_BITS + 1)
 
 /* Open only so that it can stand in another struct, as zeroes at first, and be found without a pointer. */
 struct histogram {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What spantrace costs: `make bench`, as root.
 
-    tests/bench/bench.py [--quick] [--strict] [--only PART] OUTPUT      OUTPUT is the build tree, .output
+    tests/bench/bench.py [--quick] [--strict] [--only PART] OUTPUT      OUTPUT is the build tree
 
 Part "probes", here: every cost is a ratio to what the kernel itself takes for the same probe hits, measured in the same
 run: an empty BPF program on the same sites of the same process. The tracers take turns, round by

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The program that the files in tests/golden/tracing-flame were recorded from, by tracing-flame's main branch (0.2.0
- * and what follows), once with each option toggled: which spans it enters and leaves, on which thread, in which order.
- * How long each took stands in the files.
+/* The program that the files in tests/golden/tracing-flame were recorded from, by tracing-flame's main branch, once
+ * with each option toggled: which spans it enters and leaves, on which thread, in which order. How long each took
+ * stands in the files.
  */
 #ifndef SPANTRACE_TEST_FLAME_WORKLOAD_H
 #define SPANTRACE_TEST_FLAME_WORKLOAD_H
