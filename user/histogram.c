@@ -22,14 +22,14 @@
 #include "../include/wire.h"
 
 #define SUB_BITS HISTOGRAM_SUB_BITS
-#define SUBS     (1u << SUB_BITS)
+#define SUBS     OCTAVE_SIZE /* the kernel's histograms are cut in the same way */
 #define OCTAVES  HISTOGRAM_OCTAVES
 
 #define RECENT_MIN 4
 #define RECENT_MAX 64
 
-_Static_assert(SUBS == OCTAVE_SIZE, "the kernel's histograms are cut in the same way");
-_Static_assert(OCTAVES *SUBS <= UINT16_MAX, "the list holds any bucket's number");
+_Static_assert(SUBS >> SUB_BITS == 1, "as many as the bits say");
+_Static_assert(UINT16_MAX >= OCTAVES * SUBS, "the list holds any bucket's number");
 
 struct histogram_octave {
 	u32 counts[SUBS];

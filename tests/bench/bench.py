@@ -4,11 +4,11 @@
 
     tests/bench/bench.py [--quick] [--strict] [--only PART] OUTPUT      OUTPUT is the build tree
 
-Part "probes", here: every cost is a ratio to what the kernel itself takes for the same probe hits, measured in the same
-run: an empty BPF program on the same sites of the same process. The tracers take turns, round by
-round, and each number is the least of all rounds, so that other work on the machine falls out.
-Part "recordings", in recordings.py: exports, reports and diffs, beside measureme's own tools; that
-part needs no root.
+Part "probes", here: every cost is a ratio to what the kernel itself takes for the same probe hits,
+measured in the same run: an empty BPF program on the same sites of the same process. The tracers take
+turns, round by round, and each number is the least of all rounds, so that other work on the machine
+falls out. Part "recordings", in recordings.py: exports, reports and diffs, beside measureme's own
+tools; it needs no root.
 
 Exit status: 0 measured, whatever the verdicts; with --strict 1 when a budget is not met; 2 failed.
 """
