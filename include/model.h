@@ -119,44 +119,45 @@ struct model_event {
 struct histogram; /* user/histogram.h; exporters read it through model_quantile() */
 
 /* Totals of all spans of one path on one thread. Sums hold finished and open spans alike; min, max, mean
- * and quantiles are of the wall time of finished ones. */
+ * and quantiles are of the wall time of finished ones. What every span adds to stands together in front. */
 struct model_row {
 	const struct model_thread *thread;
 	const struct model_path *path;
-	u32 nlabels; /* those of --by */
-	struct model_label labels[MODEL_MAX_LABELS];
-	u64 count;     /* finished */
-	u64 abandoned; /* of count, those without an exit of their own */
-	u64 open;      /* not in count */
+	const struct histogram *durations; /* NULL when nothing is in it */
+	u64 count;                         /* finished */
 	u64 wall_ns;
 	u64 busy_ns;
 	u64 self_ns;
 	u64 self_cpu_ns;
 	struct model_counters total;
-	u64 cpu_user_ns;
-	u64 cpu_system_ns;
-	u64 alloc_objects;
-	u64 alloc_bytes;
-	u64 inuse_objects;
-	u64 inuse_bytes;
 	u64 min_ns;
 	u64 max_ns;
-	u64 mean_ns;
-	const struct histogram *durations; /* NULL when count is 0 */
 
 	/* Work that ran on this thread on this path, exclusive of deeper frames. The same as the self_* sums
 	 * above for thread spans; for async spans the work stands where it ran, the span where it was made.
 	 * Flame graphs and folded stacks use these: over a thread they add up to its time inside spans. */
 	struct {
 		u64 busy_ns;
-		u64 idle_ns; /* of the async spans made here */
 		u64 cpu_ns;
 		u64 run_delay_ns;
+		u64 idle_ns; /* of the async spans made here */
 		u64 alloc_objects;
 		u64 alloc_bytes;
 		u64 inuse_objects;
 		u64 inuse_bytes;
 	} work;
+
+	u64 abandoned; /* of count, those without an exit of their own */
+	u64 open;      /* not in count */
+	u64 mean_ns;
+	u64 cpu_user_ns;
+	u64 cpu_system_ns;
+	u64 alloc_objects;
+	u64 alloc_bytes;
+	u64 inuse_objects;
+	u64 inuse_bytes;
+	u32 nlabels; /* those of --by */
+	struct model_label labels[MODEL_MAX_LABELS];
 };
 
 struct model_event_row {

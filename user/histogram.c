@@ -7,6 +7,10 @@
  * Counters are 32 bits wide, because there is a histogram for each path on each thread and memory
  * is the scarce thing. A counter that wraps leaves its carry in a list that in practice stays
  * empty.
+ *
+ * A value first leaves its bucket's number in a list of recent ones, which goes into the octaves when
+ * it is full. So a row that is seen a few times takes no octave at all, and one that is seen often
+ * waits for the memory of many counters at once, not for one after the other.
  */
 #include "histogram.h"
 
@@ -17,28 +21,23 @@
 #include "../include/model.h"
 #include "../include/wire.h"
 
-#define SUB_BITS 6
-#define SUBS     (1u << SUB_BITS)
-#define OCTAVES  (64 - SUB_BITS + 1)
+#define SUB_BITS HISTOGRAM_SUB_BITS
+#define SUBS     OCTAVE_SIZE /* the kernel's histograms are cut in the same way */
+#define OCTAVES  HISTOGRAM_OCTAVES
 
-_Static_assert(SUBS == OCTAVE_SIZE, "the kernel's histograms are cut in the same way");
+#define RECENT_MIN 4
+#define RECENT_MAX 64
 
-struct octave {
+_Static_assert(SUBS >> SUB_BITS == 1, "as many as the bits say");
+_Static_assert(UINT16_MAX >= OCTAVES * SUBS, "the list holds any bucket's number");
+
+struct histogram_octave {
 	u32 counts[SUBS];
 };
 
-struct carry {
+struct histogram_carry {
 	u32 bucket;
 	u64 wraps; /* times that its counter passed 2^32 */
-};
-
-struct histogram {
-	u64 count;
-	struct octave *blocks; /* in the order of first use */
-	struct carry *carries;
-	u32 ncarries;
-	u8 nblocks;
-	u8 block_of[OCTAVES]; /* 1 + index into blocks; 0: no value yet */
 };
 
 static u32 bucket_of(u64 value)
@@ -73,19 +72,26 @@ int histogram_new(struct histogram **out)
 	return 0;
 }
 
+void histogram_clear(struct histogram *h)
+{
+	free(h->recent);
+	free(h->blocks);
+	free(h->carries);
+	*h = (struct histogram){0};
+}
+
 void histogram_free(struct histogram **h)
 {
 	if (!*h)
 		return;
-	free((*h)->blocks);
-	free((*h)->carries);
+	histogram_clear(*h);
 	free(*h);
 	*h = NULL;
 }
 
 static int octave_open(struct histogram *h, u32 octave)
 {
-	struct octave *blocks = realloc(h->blocks, (h->nblocks + 1u) * sizeof(*blocks));
+	struct histogram_octave *blocks = realloc(h->blocks, (h->nblocks + 1u) * sizeof(*blocks));
 
 	if (!blocks)
 		return -ENOMEM;
@@ -97,7 +103,7 @@ static int octave_open(struct histogram *h, u32 octave)
 
 static int carry_add(struct histogram *h, u32 bucket, u64 wraps)
 {
-	struct carry *carries;
+	struct histogram_carry *carries;
 
 	for (u32 i = 0; i < h->ncarries; i++) {
 		if (h->carries[i].bucket == bucket) {
@@ -109,11 +115,11 @@ static int carry_add(struct histogram *h, u32 bucket, u64 wraps)
 	if (!carries)
 		return -ENOMEM;
 	h->carries = carries;
-	carries[h->ncarries++] = (struct carry){.bucket = bucket, .wraps = wraps};
+	carries[h->ncarries++] = (struct histogram_carry){.bucket = bucket, .wraps = wraps};
 	return 0;
 }
 
-static int bucket_add(struct histogram *h, u32 bucket, u64 times)
+static int octaves_add(struct histogram *h, u32 bucket, u64 times)
 {
 	u32 octave = bucket / SUBS;
 	u64 low, wraps;
@@ -134,8 +140,54 @@ static int bucket_add(struct histogram *h, u32 bucket, u64 times)
 			return err;
 	}
 	*counter = (u32)low;
-	h->count += times;
 	return 0;
+}
+
+/* From the list to the octaves, whose counters are asked for all at once first. */
+static int recent_settle(struct histogram *h)
+{
+	for (u32 i = 0; i < h->nrecent; i++) {
+		u32 block = h->block_of[h->recent[i] / SUBS];
+
+		if (block)
+			__builtin_prefetch(&h->blocks[block - 1].counts[h->recent[i] % SUBS], 1);
+	}
+	for (; h->nrecent; h->nrecent--) {
+		int err = octaves_add(h, h->recent[h->nrecent - 1], 1);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int recent_grow(struct histogram *h)
+{
+	u8 room = h->room ? h->room * 2 : RECENT_MIN;
+	u16 *recent = realloc(h->recent, room * sizeof(*recent));
+
+	if (!recent)
+		return -ENOMEM;
+	h->recent = recent;
+	h->room = room;
+	return 0;
+}
+
+static int bucket_add(struct histogram *h, u32 bucket, u64 times)
+{
+	int err = 0;
+
+	if (times > 1) {
+		err = octaves_add(h, bucket, times);
+	} else {
+		if (h->nrecent == h->room)
+			err = h->room < RECENT_MAX ? recent_grow(h) : recent_settle(h);
+		if (!err)
+			h->recent[h->nrecent++] = (u16)bucket;
+	}
+	if (!err)
+		h->count += times;
+	return err;
 }
 
 static u64 bucket_count(const struct histogram *h, u32 bucket)
@@ -180,6 +232,12 @@ int histogram_add_octave(struct histogram *h, u32 octave, const u32 counts[64])
 
 int histogram_merge(struct histogram *into, const struct histogram *from)
 {
+	for (u32 i = 0; i < from->nrecent; i++) {
+		int err = bucket_add(into, from->recent[i], 1);
+
+		if (err)
+			return err;
+	}
 	for (u32 octave = 0; octave < OCTAVES; octave++) {
 		if (!from->block_of[octave])
 			continue;
@@ -201,7 +259,8 @@ u64 histogram_count(const struct histogram *h)
 
 size_t histogram_size(const struct histogram *h)
 {
-	return sizeof(*h) + h->nblocks * sizeof(*h->blocks) + h->ncarries * sizeof(*h->carries);
+	return sizeof(*h) + h->room * sizeof(*h->recent) + h->nblocks * sizeof(*h->blocks) +
+	       h->ncarries * sizeof(*h->carries);
 }
 
 /* Which of COUNT values in order, from 1, stands at the fraction Q. */
@@ -221,18 +280,55 @@ static u64 rank_of(u64 count, double q)
 	return rank;
 }
 
+/* Of one octave. */
+static u64 octave_count(const struct histogram *h, u32 octave)
+{
+	u32 block = h->block_of[octave];
+	u64 count = 0;
+
+	if (!block)
+		return 0;
+	for (u32 i = 0; i < SUBS; i++)
+		count += h->blocks[block - 1].counts[i];
+	for (u32 i = 0; i < h->ncarries; i++) {
+		if (h->carries[i].bucket / SUBS == octave)
+			count += h->carries[i].wraps << 32;
+	}
+	return count;
+}
+
+/* The list, in order. */
+static void recent_sort(const struct histogram *h, u16 sorted[RECENT_MAX])
+{
+	for (u32 i = 0, at; i < h->nrecent; i++) {
+		for (at = i; at && sorted[at - 1] > h->recent[i]; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = h->recent[i];
+	}
+}
+
 u64 histogram_quantile(const struct histogram *h, double q)
 {
-	u64 rank, seen = 0;
+	u64 rank, seen = 0, here;
+	u16 recent[RECENT_MAX];
+	u32 at = 0, end = 0;
 
 	if (!h->count)
 		return 0;
 	rank = rank_of(h->count, q);
-	for (u32 octave = 0; octave < OCTAVES; octave++) {
-		if (!h->block_of[octave])
+	recent_sort(h, recent);
+	for (u32 octave = 0; octave < OCTAVES; octave++, at = end) {
+		while (end < h->nrecent && recent[end] / SUBS == octave)
+			end++;
+		here = octave_count(h, octave) + end - at;
+		if (seen + here < rank) {
+			seen += here;
 			continue;
+		}
 		for (u32 bucket = octave * SUBS; bucket < (octave + 1) * SUBS; bucket++) {
 			seen += bucket_count(h, bucket);
+			for (; at < end && recent[at] == bucket; at++)
+				seen++;
 			if (seen >= rank)
 				return middle_of(bucket);
 		}

@@ -3,8 +3,8 @@
  *
  * Log-linear: values below 64 have a bucket each; above, every octave (a factor of two) is cut into
  * 64 buckets of equal width. A value is told by the middle of its bucket, so it is at most 1/128
- * off. An octave takes memory (256 bytes) when the first value falls into it: spans of one path
- * usually stay within a handful.
+ * off. The first 64 values take 2 bytes each; beyond that an octave takes memory (256 bytes) when the
+ * first value falls into it: spans of one path usually stay within a handful.
  */
 #ifndef SPANTRACE_HISTOGRAM_H
 #define SPANTRACE_HISTOGRAM_H
@@ -13,7 +13,21 @@
 
 #include "../include/types.h"
 
-struct histogram;
+#define HISTOGRAM_SUB_BITS 6
+#define HISTOGRAM_OCTAVES  (64 - HISTOGRAM_SUB_BITS + 1)
+
+/* Open only so that it can stand in another struct, as zeroes at first, and be found without a pointer. */
+struct histogram {
+	u64 count;
+	struct histogram_octave *blocks; /* in the order of first use */
+	u8 block_of[HISTOGRAM_OCTAVES];  /* 1 + index into blocks; 0: no value yet */
+	u8 nblocks;
+	u8 nrecent;
+	u8 room; /* of recent */
+	u32 ncarries;
+	u16 *recent; /* buckets of values that are in no block yet */
+	struct histogram_carry *carries;
+};
 
 /* Each returns 0 or -ENOMEM; after -ENOMEM the histogram holds all that it held before, except that
  * a failed merge may have taken a part of FROM. */
@@ -31,6 +45,8 @@ u64 histogram_quantile(const struct histogram *h, double q);
 
 /* Bytes it takes. */
 size_t histogram_size(const struct histogram *h);
+/* Empties one that stands in another struct. */
+void histogram_clear(struct histogram *h);
 void histogram_free(struct histogram **h);
 
 #endif

@@ -59,7 +59,7 @@ void trace_free(struct trace **out)
 		struct trace_row *row = trace->rows.slots[i].value;
 
 		if (row)
-			histogram_free(&row->durations);
+			histogram_clear(&row->durations);
 	}
 	trace_free_values(&trace->rows);
 	trace_free_values(&trace->events);
@@ -184,19 +184,19 @@ struct trace_thread *trace_thread(struct trace *trace, u32 serial)
 struct model_path *trace_new_path(struct trace *trace, u32 id, const struct model_path *parent,
 				  const struct model_def *def)
 {
-	struct model_path *path = calloc(1, sizeof(*path));
+	struct trace_path *path = calloc(1, sizeof(*path));
 
 	if (!path)
 		return NULL;
-	path->id = id;
-	path->parent = parent;
-	path->depth = parent->depth + 1;
-	path->def = def;
+	path->model.id = id;
+	path->model.parent = parent;
+	path->model.depth = parent->depth + 1;
+	path->model.def = def;
 	if (intmap_set(&trace->paths, id, path)) {
 		free(path);
 		return NULL;
 	}
-	return path;
+	return &path->model;
 }
 
 /* Makes the node of one id of the table under a parent that is there. */

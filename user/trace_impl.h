@@ -26,8 +26,16 @@ struct trace_site {
 
 struct trace_row {
 	struct model_row model;
-	struct histogram *durations;
-	u64 finished_wall_ns; /* without open spans, for the mean */
+	struct histogram durations;
+	u64 open_wall_ns; /* of open spans, which the mean leaves out */
+};
+
+/* Every path of a trace stands in one of these. */
+#define TRACE_PATH_LAST 4
+struct trace_path {
+	struct model_path model;
+	/* The row that was added to last, of those without labels, by thread's serial modulo the number. */
+	struct trace_row *last[TRACE_PATH_LAST];
 };
 
 struct trace {
@@ -42,7 +50,7 @@ struct trace {
 	size_t ndefs;
 	struct intmap defs_by_name; /* hash of kind, provider and name ▸ struct model_def */
 	struct intmap threads;      /* serial ▸ struct trace_thread */
-	struct intmap paths;        /* id ▸ struct model_path */
+	struct intmap paths;        /* id ▸ struct trace_path, which begins with its model_path */
 	struct intmap
 		paths_by_key; /* of a replay: hash of parent, def and name ▸ struct model_path */
 	u32 npaths;           /* of a replay: made so far */

@@ -101,11 +101,13 @@ static int profile_rows(struct trace *trace, struct profile *out)
 			continue;
 		m = &trace->profile_rows[n++];
 		*m = row->model;
-		m->durations = row->durations;
-		if (m->count)
-			m->mean_ns = row->finished_wall_ns / m->count;
-		else
+		if (!m->count) {
 			m->min_ns = 0;
+			continue;
+		}
+		if (histogram_count(&row->durations))
+			m->durations = &row->durations;
+		m->mean_ns = (m->wall_ns - row->open_wall_ns) / m->count;
 	}
 	qsort(trace->profile_rows, n, sizeof(*trace->profile_rows), compare_rows);
 	out->rows = trace->profile_rows;

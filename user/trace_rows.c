@@ -73,16 +73,22 @@ static struct trace_row *trace_row(struct trace *trace, const struct model_span 
 {
 	struct model_label chosen[MODEL_MAX_LABELS];
 	u32 n = trace->nby && span->nlabels ? trace_chosen(trace, span, chosen) : 0;
-	u64 key = trace_row_key(span->thread->serial, span->path->id);
-	struct trace_row *row;
+	struct trace_path *path = (struct trace_path *)span->path;
+	struct trace_row **last = &path->last[span->thread->serial % TRACE_PATH_LAST];
+	struct trace_row *row = *last;
 	void **found;
+	u64 key;
 
+	/* A few threads, or one after the other, need no table. */
+	if (row && !n && row->model.thread == span->thread)
+		return row;
+	key = trace_row_key(span->thread->serial, span->path->id);
 	key = trace_label_key(key, chosen, n);
 	while ((found = intmap_find(&trace->rows, key))) {
 		row = *found;
 		if (row->model.path == span->path && row->model.thread == span->thread &&
 		    trace_same_labels(&row->model, chosen, n))
-			return row;
+			goto out;
 		key++;
 	}
 	row = calloc(1, sizeof(*row));
@@ -97,6 +103,9 @@ static struct trace_row *trace_row(struct trace *trace, const struct model_span 
 		free(row);
 		return NULL;
 	}
+out:
+	if (!n)
+		*last = row;
 	return row;
 }
 
@@ -132,18 +141,16 @@ static int trace_add_span(struct trace_row *row, const struct model_span *span)
 	m->total.major_faults += span->total.major_faults;
 	if (span->flags & MODEL_OPEN) {
 		m->open++;
+		row->open_wall_ns += wall;
 		return 0;
 	}
 	m->count++;
 	m->abandoned += !!(span->flags & MODEL_ABANDONED);
-	row->finished_wall_ns += wall;
 	if (wall < m->min_ns)
 		m->min_ns = wall;
 	if (wall > m->max_ns)
 		m->max_ns = wall;
-	if (!row->durations && histogram_new(&row->durations))
-		return -ENOMEM;
-	return histogram_add(row->durations, wall);
+	return histogram_add(&row->durations, wall);
 }
 
 void trace_take_span(struct trace *trace, const struct model_span *span)
@@ -195,15 +202,13 @@ static int trace_add_gain(struct trace_row *row, const struct wire_row *gained,
 		m->work.cpu_ns += gained->self_ns - gained->self_off_ns;
 		m->work.run_delay_ns += gained->self_run_delay_ns;
 	}
-	row->finished_wall_ns += gained->wall_ns - gained->open_wall_ns;
+	row->open_wall_ns += gained->open_wall_ns;
 	if (gained->least_ns && ~gained->least_ns < m->min_ns)
 		m->min_ns = ~gained->least_ns;
 	if (gained->most_ns > m->max_ns)
 		m->max_ns = gained->most_ns;
-	if (n && !row->durations && histogram_new(&row->durations))
-		return -ENOMEM;
 	for (i = 0; i < n; i++)
-		if (histogram_add_octave(row->durations, pieces[i].octave, pieces[i].counts))
+		if (histogram_add_octave(&row->durations, pieces[i].octave, pieces[i].counts))
 			return -ENOMEM;
 	return 0;
 }

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What tracing costs: `make bench`, as root.
+"""What spantrace costs: `make bench`, as root.
 
-    tests/bench/bench.py [--quick] [--strict] OUTPUT      OUTPUT is the build tree, .output
+    tests/bench/bench.py [--quick] [--strict] [--only PART] OUTPUT      OUTPUT is the build tree
 
-Every cost is a ratio to what the kernel itself takes for the same probe hits, measured in the same
-run: an empty BPF program on the same sites of the same process. The tracers take turns, round by
-round, and each number is the least of all rounds, so that other work on the machine falls out.
+Part "probes", here: every cost is a ratio to what the kernel itself takes for the same probe hits,
+measured in the same run: an empty BPF program on the same sites of the same process. The tracers take
+turns, round by round, and each number is the least of all rounds, so that other work on the machine
+falls out. Part "recordings", in recordings.py: exports, reports and diffs, beside measureme's own
+tools; it needs no root.
 
 Exit status: 0 measured, whatever the verdicts; with --strict 1 when a budget is not met; 2 failed.
 """
@@ -19,10 +21,13 @@ import sys
 import tempfile
 import time
 
-from tracers import BenchError, Bpftrace, Empty, Loop, Spantrace
+from figures import BenchError, Least, Table, cpu_model
+from recordings import bench_recordings
+from tracers import Bpftrace, Empty, Loop, Spantrace
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORKS = ["thread", "labels", "event", "async", "nested", "recursive"]
+PARTS = ["probes", "recordings"]
 ATTACH_SITES = [10, 1000, 10000]
 # Calls the spans of the work "labels" by their path.
 NAMING = """provider bench
@@ -42,53 +47,8 @@ class Plan:
         self.loader_rounds = 1 if quick else 3
         self.loader_ms = 1000 if quick else 2000
         self.attach_rounds = 1 if quick else 2
-
-
-class Least:
-    """The least of what was measured, by name."""
-
-    def __init__(self):
-        self.values = {}
-
-    def add(self, name, value):
-        self.values[name] = min(value, self.values.get(name, value))
-
-    def get(self, *name):
-        return self.values.get(name)
-
-
-class Table:
-    """Prints as it goes. A budget is an upper bound of the row's last number."""
-
-    def __init__(self):
-        self.over = 0
-
-    def head(self, *columns):
-        print()
-        self._print(*columns)
-
-    @staticmethod
-    def _print(work, value, beside, ratio, budget, verdict):
-        print(f"{work:<40} {value:>10} {beside:>10} {ratio:>8} {budget:>8}  {verdict}")
-
-    def _row(self, work, value, beside, ratio, judged, budget, budget_text):
-        verdict = ""
-        if budget is not None:
-            verdict = "met" if judged <= budget else "OVER"
-            self.over += judged > budget
-        self._print(work, value, beside, ratio, budget_text, verdict)
-
-    def ratio(self, work, value, beside, budget=None):
-        if value is None or beside is None:
-            return
-        ratio = round(value / beside, 2)  # what is judged is what is shown
-        self._row(work, f"{value:.0f} ns", f"{beside:.0f} ns", f"{ratio:.2f}", ratio, budget,
-                  "" if budget is None else f"<= {budget:.2f}")
-
-    def value(self, work, value, unit, budget=None, beside=None, digits=2):
-        self._row(work, f"{value:.{digits}f} {unit}",
-                  "" if beside is None else f"{beside:.{digits}f} {unit}", "", value, budget,
-                  "" if budget is None else f"<= {budget:g}")
+        self.recorded_spans = 1000000 if quick else 10000000
+        self.recorded_rounds = 2 if quick else 3
 
 
 def one_round(least, plan, output, loop, scratch, with_bpftrace):
@@ -229,20 +189,11 @@ def print_attach(table, plan, output, scratch, cpus, method):
                         1 if sites == sizes[-1] else None, least.get("empty", what))
 
 
-def cpu_model():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.machine()
-
-
-def bench(plan, output, scratch):
-    """Measures and prints. Returns how many budgets were not met."""
+def bench_probes(table, plan, output, scratch):
     # The last CPUs: the first one has most of the interrupts.
     cpus = sorted(os.sched_getaffinity(0), reverse=True)[:2]
     with_bpftrace = shutil.which("bpftrace") is not None
-    table, least, lost, begin = Table(), Least(), 0, time.monotonic()
+    least, lost = Least(), 0
 
     with Loop(os.path.join(output, "bench", "bench_loop"), cpus) as loop:
         for i in range(plan.rounds):
@@ -252,31 +203,43 @@ def bench(plan, output, scratch):
             lost += more
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr, flush=True)
-        print(f"kernel {platform.release()}, {cpu_model()}, {os.cpu_count()} CPUs, {method}; "
-              f"target on CPU {cpus[0]}, {plan.rounds} rounds")
+        print(f"{method}; target on CPU {cpus[0]}, {plan.rounds} rounds")
         print_hits(table, least)
         print(f"\nrecords lost in the rounds: {lost}")
         if len(cpus) < 2:
             print("left out: two threads, for want of a second CPU")
         print_loader(table, least, plan, output, loop, scratch)
     print_attach(table, plan, output, scratch, cpus, method)
+
+
+def bench(plan, parts, output, scratch):
+    """Measures and prints. Returns how many budgets were not met."""
+    table, begin = Table(), time.monotonic()
+
+    print(f"kernel {platform.release()}, {cpu_model()}, {os.cpu_count()} CPUs")
+    if "probes" in parts:
+        bench_probes(table, plan, output, scratch)
+    if "recordings" in parts:
+        bench_recordings(table, plan.recorded_spans, plan.recorded_rounds, output, scratch)
     print(f"\n{time.monotonic() - begin:.0f} s; "
           + (f"{table.over} over budget" if table.over else "every budget met"))
     return table.over
 
 
 def main():
-    parser = argparse.ArgumentParser(description="What tracing costs, as ratios.")
+    parser = argparse.ArgumentParser(description="What spantrace costs, as ratios.")
     parser.add_argument("--quick", action="store_true", help="a fifth of the time, less exact")
     parser.add_argument("--strict", action="store_true", help="fail when a budget is not met")
+    parser.add_argument("--only", choices=PARTS, help="one part")
     parser.add_argument("output", help="the build tree, .output")
     args = parser.parse_args()
-    if os.geteuid() != 0:
+    parts = [args.only] if args.only else PARTS
+    if "probes" in parts and os.geteuid() != 0:
         print("bench.py: probes need root: sudo make bench", file=sys.stderr)
         return 2
     try:
         with tempfile.TemporaryDirectory(prefix="spantrace-bench-") as scratch:
-            over = bench(Plan(args.quick), os.path.abspath(args.output), scratch)
+            over = bench(Plan(args.quick), parts, os.path.abspath(args.output), scratch)
     except (BenchError, OSError, subprocess.SubprocessError) as error:
         print(f"bench.py: {error}", file=sys.stderr)
         return 2

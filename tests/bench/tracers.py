@@ -10,6 +10,8 @@ import signal
 import subprocess
 import time
 
+from figures import BenchError
+
 # From the first probe that stands to the moment the tracer records: more probes follow, and a gate.
 SETTLE_S = 0.15
 STOP_S = 60
@@ -23,10 +25,6 @@ MARKERS = {
     "nested": [f"bench:n{i}" for i in range(10)],
     "recursive": ["bench:recursive"],
 }
-
-
-class BenchError(Exception):
-    pass
 
 
 class Loop:

@@ -177,10 +177,51 @@ static void test_memory(void **state)
 	size_t empty = histogram_size(*state);
 
 	assert_true(empty < 200);
+	/* A row that was seen a few times must not take an octave for each. */
+	for (u64 v = 1; v <= 1u << 20; v *= 2)
+		assert_int_equal(histogram_add(*state, v), 0);
+	assert_int_equal(histogram_size(*state) - empty, 32 * 2);
+}
+
+static void test_memory_of_many(void **state)
+{
+	size_t empty = histogram_size(*state);
+
 	for (u64 v = 1000; v < 8000; v++)
 		assert_int_equal(histogram_add(*state, v), 0);
-	/* 512, 1024, 2048 and 4096 begin the octaves that it needs. */
-	assert_int_equal(histogram_size(*state) - empty, 4 * 256);
+	/* 512, 1024, 2048 and 4096 begin the octaves that it needs; and the list of recent ones. */
+	assert_int_equal(histogram_size(*state) - empty, 4 * 256 + 64 * 2);
+}
+
+/* What it says does not depend on what is settled: each prefix of a sequence, by addition and by merging, against
+ * sorted values. Values below 128 are told exactly. */
+static void test_every_prefix(void **state)
+{
+	enum { N = 400 };
+	u32 counts[128] = {0};
+
+	(void)state;
+	for (u32 n = 1; n <= N; n++) {
+		struct histogram *h = NULL, *merged = NULL;
+
+		assert_int_equal(histogram_new(&h), 0);
+		assert_int_equal(histogram_new(&merged), 0);
+		counts[(n - 1) * 89 % 128]++;
+		for (u32 i = 0; i < n; i++)
+			assert_int_equal(histogram_add(h, i * 89 % 128), 0);
+		assert_int_equal(histogram_add(merged, 0), 0);
+		assert_int_equal(histogram_merge(merged, h), 0);
+		assert_int_equal(histogram_count(h), n);
+		assert_int_equal(histogram_count(merged), n + 1);
+		for (u32 rank = 1, value = 0, below = counts[0]; rank <= n; rank++) {
+			while (below < rank)
+				below += counts[++value];
+			assert_int_equal(histogram_quantile(h, (double)rank / n), value);
+			assert_int_equal(histogram_quantile(merged, (rank + 1.0) / (n + 1)), value);
+		}
+		histogram_free(&merged);
+		histogram_free(&h);
+	}
 }
 
 static void test_speed(void **state)
@@ -225,7 +266,8 @@ int main(void)
 		TEST(test_largest),        TEST(test_uniform),
 		TEST(test_exponential),    TEST(test_two_peaks),
 		TEST(test_merge),          TEST(test_counters_that_wrap),
-		TEST(test_memory),         TEST(test_speed),
+		TEST(test_memory),         TEST(test_memory_of_many),
+		TEST(test_every_prefix),   TEST(test_speed),
 		TEST(test_model_quantile),
 	};
 

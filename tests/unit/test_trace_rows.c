@@ -34,6 +34,7 @@ static void test_a_row_is_the_sum_of_its_records(void **state)
 		{.octave = 3, .counts = {[(300 - 256) / 4] = 1}},
 	};
 	struct wire_span span = make_span(1, PATH_A_B, 5000, 100, 100);
+	struct model_row added;
 	const struct model_row *row, *other;
 	u32 i;
 
@@ -50,7 +51,8 @@ static void test_a_row_is_the_sum_of_its_records(void **state)
 					 .vol_switches = 3,
 					 .minor_faults = 4};
 	feed(t, &span);
-	row = traced_row(t, 2, PATH_A_B);
+	added = *traced_row(t, 2, PATH_A_B); /* rows live until the next is asked for */
+	row = &added;
 	other = traced_row(t, 1, PATH_A_B);
 	assert_int_equal(row->count, 2);
 	assert_int_equal(row->abandoned, 1);

@@ -10,6 +10,7 @@
 #ifndef SPANTRACE_TEST_TRACED_H
 #define SPANTRACE_TEST_TRACED_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,7 +170,7 @@ static inline struct wire_thread make_thread(u32 serial, u32 pid, u32 tid, u64 s
 		.start_ns = start,
 	};
 
-	strncpy(thread.comm, comm, sizeof(thread.comm));
+	snprintf(thread.comm, sizeof(thread.comm), "%s", comm);
 	return thread;
 }
 
@@ -189,7 +190,7 @@ static inline void feed_thread_end(struct traced *t, u32 serial, u64 time, u64 i
 		.inside_ns = inside,
 	};
 
-	strncpy(end.comm, comm, sizeof(end.comm));
+	snprintf(end.comm, sizeof(end.comm), "%s", comm);
 	feed(t, &end);
 }
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""What the parts of `make bench` share: the least of several runs, and the table that is printed."""
+import platform
+
+
+class BenchError(Exception):
+    pass
+
+
+class Least:
+    """The least of what was measured, by name."""
+
+    def __init__(self):
+        self.values = {}
+
+    def add(self, name, value):
+        self.values[name] = min(value, self.values.get(name, value))
+
+    def get(self, *name):
+        return self.values.get(name)
+
+
+class Table:
+    """Prints as it goes. A budget is a bound of the row's last number: an upper one, but for times()."""
+
+    def __init__(self):
+        self.over = 0
+
+    def head(self, *columns):
+        print()
+        self._print(*columns, *[""] * (6 - len(columns)))
+
+    @staticmethod
+    def _print(work, value, beside, ratio, budget, verdict):
+        print(f"{work:<40} {value:>10} {beside:>10} {ratio:>8} {budget:>8}  {verdict}".rstrip(), flush=True)
+
+    def _row(self, work, value, beside, ratio, judged, budget, budget_text):
+        verdict = ""
+        if budget is not None:
+            verdict = "met" if judged <= budget else "OVER"
+            self.over += judged > budget
+        self._print(work, value, beside, ratio, budget_text, verdict)
+
+    def ratio(self, work, value, beside, budget=None):
+        if value is None or beside is None:
+            return
+        ratio = round(value / beside, 2)  # what is judged is what is shown
+        self._row(work, f"{value:.0f} ns", f"{beside:.0f} ns", f"{ratio:.2f}", ratio, budget,
+                  "" if budget is None else f"<= {budget:.2f}")
+
+    def times(self, work, rate, beside=None, budget=None, note=""):
+        """How many times as fast as another; the budget is a lower bound."""
+        times, verdict = None, ""
+        if beside is not None:
+            times = round(rate / beside, 1)
+        if budget is not None:
+            verdict = "met" if times >= budget else "OVER"
+            self.over += times < budget
+        self._print(work, f"{rate / 1e6:.1f} M", "" if beside is None else f"{beside / 1e6:.1f} M",
+                    "" if times is None else f"{times:.1f}", "" if budget is None else f">= {budget:g}",
+                    f"{verdict:<5} {note}".strip() if beside is not None else "")
+
+    def value(self, work, value, unit, budget=None, beside=None, digits=2):
+        self._row(work, f"{value:.{digits}f} {unit}",
+                  "" if beside is None else f"{beside:.{digits}f} {unit}", "", value, budget,
+                  "" if budget is None else f"<= {budget:g}")
+
+
+def cpu_model():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.machine()
