@@ -49,7 +49,7 @@ if [ "${1:-all}" = all ]; then
 	check "files of 600 lines at most" < <(sources '*.c' '*.h' '*.cc' '*.py' '*.sh' | grep -v -e '^tests/golden/' -e '^usdt/spantrace.h$' |
 		xargs wc -l | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }')
 	check "no promises" < <(sources 'user/*' 'bpf/*' 'usdt/*' 'include/*' 'exporters/*' |
-		xargs grep -nE 'TODO|FIXME|XXX' /dev/null)
+		xargs grep -nE 'TODO|FIXME|\bXXX\b' /dev/null)
 	# No kernel, no processes, no loader: a trace in, bytes out.
 	check "exporters are pure" < <(sources 'exporters/*.[ch]' |
 		xargs grep -nE '"/proc|<bpf/|\.\./user/' /dev/null | grep -vE 'user/(util/|histogram\.h)')

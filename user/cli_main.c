@@ -9,7 +9,10 @@
 
 /* Commands of the design that not every version has: naming one gets a clear answer. */
 static const char *const planned[] = {
-	"list", "top", "coz", "doctor",
+	"list",
+	"top",
+	"coz",
+	"doctor",
 };
 
 static const char usage[] = "usage: spantrace [OPTION…] -p PID[,PID…]\n"

@@ -72,8 +72,7 @@ void stats_print(const struct stats *stats, const struct kernel *kernel, size_t 
 	for (i = 0; stats->fd >= 0 && i < KERNEL_PROGRAMS; i++)
 		print_program(kernel, i, out);
 	if (stats->fd >= 0)
-		fprintf(out,
-			"  (a hit's trap comes on top; `make bench` measures it)\n");
+		fprintf(out, "  (a hit's trap comes on top; `make bench` measures it)\n");
 }
 
 void stats_end(struct stats *stats)

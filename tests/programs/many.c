@@ -56,8 +56,9 @@ static long walk(long depth);
 	}
 
 NODE(a)
-NODE(b) NODE(c) NODE(d) NODE(e) NODE(f) NODE(g) NODE(h) NODE(i) NODE(j) NODE(k) NODE(l) NODE(m)
-	NODE(n) NODE(o) NODE(p) NODE(q) NODE(r)
+NODE(b)
+NODE(c) NODE(d) NODE(e) NODE(f) NODE(g) NODE(h) NODE(i) NODE(j) NODE(k) NODE(l) NODE(m) NODE(n)
+	NODE(o) NODE(p) NODE(q) NODE(r)
 
 		static long walk(long depth)
 {
