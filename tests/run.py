@@ -11,13 +11,16 @@ lint; all by default.
   lint     tests/lint.sh
 
 What is left out because a tool is not on the machine is named and counted as skipped. Each test file has a time
-limit; its output is shown only when it fails.
+limit; its output is shown only when it fails. As many as there are CPUs run at a time, but for the live ones, which run
+alone: they look at the whole machine.
 """
+import concurrent.futures
 import glob
 import os
 import re
 import subprocess
 import sys
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -25,9 +28,15 @@ ROOT = os.path.dirname(HERE)
 LIMIT = 900
 
 passed = failed = skipped = 0
+saying = threading.Lock()
 
 
-def say(name, good, bad, left_out, seconds, output=""):
+def say(*args):
+    with saying:
+        say_alone(*args)
+
+
+def say_alone(name, good, bad, left_out, seconds, output=""):
     global passed, failed, skipped
     passed, failed, skipped = passed + good, failed + bad, skipped + left_out
     print(f"  {'ok  ' if not bad else 'FAIL'} {name}: {good} passed, {bad} failed"
@@ -52,20 +61,40 @@ def execute(command):
     return status, output.decode(errors="replace"), time.time() - begin
 
 
-def run_cmocka(paths):
+def run_cmocka(path):
+    status, output, seconds = execute([path])
+    good = sum(map(int, re.findall(r"\[  PASSED  \] (\d+) test", output)))
+    bad = sum(map(int, re.findall(r"\[  FAILED  \] .*?(\d+) test", output)))
+    if status and not bad or not good and not bad:
+        bad = 1
+    say(os.path.relpath(path, ROOT), good, bad, 0, seconds, output)
+
+
+def cmocka_jobs(folder):
+    paths = sorted(path for path in glob.glob(folder + "/test_*") if "." not in os.path.basename(path))
     if not paths:
-        say("no cmocka programs were built", 0, 1, 0, 0)
-    for path in paths:
-        status, output, seconds = execute([path])
-        good = sum(map(int, re.findall(r"\[  PASSED  \] (\d+) test", output)))
-        bad = sum(map(int, re.findall(r"\[  FAILED  \] .*?(\d+) test", output)))
-        if status and not bad or not good and not bad:
-            bad = 1
-        say(os.path.relpath(path, ROOT), good, bad, 0, seconds, output)
+        say("no cmocka programs were built in " + folder, 0, 1, 0, 0)
+    return [(run_cmocka, path) for path in paths]
 
 
-def programs(folder):
-    return sorted(path for path in glob.glob(folder + "/test_*") if "." not in os.path.basename(path))
+def fuzz_jobs(output):
+    jobs = []
+    for path in sorted(glob.glob(HERE + "/fuzz/*.args")):
+        name = os.path.basename(path)[:-len(".args")]
+        words = open(path).read().replace("OUTPUT", output).split()
+        jobs.append((run_status, "fuzz/" + name, [f"{output}/asan/fuzz/{name}", *words]))
+    return jobs
+
+
+def script_jobs(folder):
+    return [(run_closing_line, os.path.relpath(path, ROOT), ["bash", path])
+            for path in sorted(glob.glob(f"{HERE}/{folder}/*.sh"))]
+
+
+def run_side_by_side(jobs):
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done in [pool.submit(*job) for job in jobs]:
+            done.result()
 
 
 def run_status(name, command):
@@ -102,26 +131,28 @@ def main():
     os.environ["SPANTRACE_OUTPUT"] = output
     os.environ["LC_ALL"] = "C.UTF-8"
     begin = time.time()
-    if "unit" in parts:
-        run_cmocka(programs(output + "/unit"))
-    if "asan" in parts:
-        run_cmocka(programs(output + "/asan/unit"))
+    jobs = []
+    # The long ones first, so that none of them is left alone at the end.
     if "fuzz" in parts:
-        for path in sorted(glob.glob(HERE + "/fuzz/*.args")):
-            name = os.path.basename(path)[:-len(".args")]
-            words = open(path).read().replace("OUTPUT", output).split()
-            run_status("fuzz/" + name, [f"{output}/asan/fuzz/{name}", *words])
+        jobs += fuzz_jobs(output)
+    if "lint" in parts:
+        jobs.append((run_closing_line, "tests/lint.sh", ["bash", HERE + "/lint.sh", "all"]))
     if "scripts" in parts:
-        for path in sorted(glob.glob(HERE + "/unit/*.sh") + glob.glob(HERE + "/live/*.sh")):
-            run_closing_line(os.path.relpath(path, ROOT), ["bash", path])
+        jobs += script_jobs("unit")
+    if "unit" in parts:
+        jobs += cmocka_jobs(output + "/unit")
+    if "asan" in parts:
+        jobs += cmocka_jobs(output + "/asan/unit")
+    run_side_by_side(jobs)
+    if "scripts" in parts:
+        for job in script_jobs("live"):
+            job[0](*job[1:])
     if "live" in parts:
         if os.geteuid() != 0:
             say("live tests need root: run `sudo make check`", 0, 1, 0, 0)
         else:
             for path in sorted(glob.glob(HERE + "/live/test_*.py")):
                 run_live(path)
-    if "lint" in parts:
-        run_closing_line("tests/lint.sh", ["bash", HERE + "/lint.sh", "all"])
     print(f"in {time.time() - begin:.0f} s")
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     sys.exit(1 if failed else 0)
