@@ -215,6 +215,9 @@ static int put_span_labels(struct encoder *e, const struct model_row *row)
 		const struct model_label *label = &row->labels[i];
 		u32 key, text;
 
+		/* The format cannot tell an empty text from the number 0. */
+		if (label->text && !*label->text)
+			continue;
 		err = label_key(e, label->key, &key);
 		if (!err && !label->text)
 			put_number_label(e, key, label->number);
