@@ -38,12 +38,12 @@ static int find_folder(struct output *output, bool *is_file)
 		folder = strdup(path);
 	if (!folder)
 		return -ENOMEM;
-	if (access(folder, W_OK | X_OK))
-		return -errno;
 	output->real = realpath(folder, NULL);
-	if (!output->real)
+	if (!output->real || stat(output->real, &status))
 		return -errno;
-	return stat(output->real, &status) ? -errno : S_ISDIR(status.st_mode) ? 0 : -ENOTDIR;
+	if (!S_ISDIR(status.st_mode))
+		return -ENOTDIR;
+	return access(output->real, W_OK | X_OK) ? -errno : 0;
 }
 
 /* What the names of its files begin with, but for their word: REAL becomes "FOLDER/run_", or "FOLDER/". */
@@ -76,7 +76,7 @@ static int check_alone(const struct output *output)
 			continue;
 		log_error("-o: %s and %s are the same files; give each output a folder of its own",
 			  other->path, output->path);
-		return -EEXIST;
+		return -EINVAL;
 	}
 	return 0;
 }
@@ -100,11 +100,11 @@ int output_files_open(struct output *output)
 			  strerror(-err));
 		return err;
 	}
-	return check_alone(output) ? -EINVAL : 0;
+	return check_alone(output);
 }
 
 /* NAME gets its content by another one: whoever looks for files finds none that is half done. 0, 1 where there was nothing
- * to write, or -errno. */
+ * to write, or -errno with the message printed. */
 static int write_file(struct output *output, const char *name, const struct profile *profile)
 {
 	AUTO_FREE char *part = NULL;
@@ -125,7 +125,12 @@ static int write_file(struct output *output, const char *name, const struct prof
 		err = -errno;
 	if (err)
 		unlink(part);
-	return err == -ENODATA ? 1 : err;
+	if (err == -ENODATA)
+		return 1;
+	if (err)
+		log_error("cannot write %s to %s: %s", output->exporter.ops->name, name,
+			  strerror(-err));
+	return err;
 }
 
 int output_files_write(struct output *output, const struct profile *now)
@@ -150,11 +155,7 @@ int output_files_write(struct output *output, const struct profile *now)
 			      ? -ENOMEM
 			      : write_file(output, name, &part);
 		written |= err <= 0;
-		if (err >= 0)
-			continue;
-		log_error("cannot write %s to %s: %s", e->ops->name, name ? name : output->path,
-			  strerror(-err));
-		if (!first)
+		if (err < 0 && !first)
 			first = err;
 	}
 	/* Where nothing was written, the next file tells of this time too. */
