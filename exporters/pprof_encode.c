@@ -23,7 +23,7 @@ enum {
 };
 enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
-enum { LABEL_KEY = 1, LABEL_STRING, LABEL_NUMBER };
+enum { LABEL_KEY = 1, LABEL_STRING, LABEL_NUMBER, LABEL_UNIT };
 
 enum sample_value {
 	TYPE_WALL,
@@ -153,13 +153,21 @@ static void put_text_label(struct encoder *e, u32 key, u32 text)
 	protobuf_close(e->out, at);
 }
 
-static void put_number_label(struct encoder *e, u32 key, s64 number)
+static int put_number_label(struct encoder *e, u32 key, s64 number)
 {
-	size_t at = protobuf_open(e->out, SAMPLE_LABEL);
+	size_t at;
+	u32 unit;
+	int err = pprof_names_string(e->names, "count", &unit);
 
+	if (err)
+		return err;
+	at = protobuf_open(e->out, SAMPLE_LABEL);
 	protobuf_u64(e->out, LABEL_KEY, key);
 	protobuf_u64(e->out, LABEL_NUMBER, (u64)number);
+	if (!number) /* readers take a 0 without a unit for no label */
+		protobuf_u64(e->out, LABEL_UNIT, unit);
 	protobuf_close(e->out, at);
+	return 0;
 }
 
 static int put_number(struct encoder *e, const char *name, s64 number)
@@ -167,9 +175,7 @@ static int put_number(struct encoder *e, const char *name, s64 number)
 	u32 key;
 	int err = pprof_names_string(e->names, name, &key);
 
-	if (!err)
-		put_number_label(e, key, number);
-	return err;
+	return err ? err : put_number_label(e, key, number);
 }
 
 /* "COMM", or "COMM-TID". */
@@ -220,7 +226,7 @@ static int put_span_labels(struct encoder *e, const struct model_row *row)
 			continue;
 		err = label_key(e, label->key, &key);
 		if (!err && !label->text)
-			put_number_label(e, key, label->number);
+			err = put_number_label(e, key, label->number);
 		if (!err && label->text)
 			err = pprof_names_string(e->names, label->text, &text);
 		if (!err && label->text)

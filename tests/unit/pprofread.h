@@ -237,7 +237,7 @@ static inline void pprof_say_label(struct pprof_read *r, struct pprof_piece p)
 {
 	u64 n[5];
 
-	pprof_numbers(p, n, 5, 0xe);
+	pprof_numbers(p, n, 5, 0x1e);
 	assert_true(n[1]);
 	pprof_say(r, " ");
 	pprof_say(r, pprof_string(r, n[1]));
@@ -245,8 +245,11 @@ static inline void pprof_say_label(struct pprof_read *r, struct pprof_piece p)
 		pprof_say(r, "=");
 		pprof_say(r, pprof_string(r, n[2]));
 		assert_int_equal(n[3], 0);
+		assert_int_equal(n[4], 0);
 	} else {
 		pprof_say_number(r, "=", n[3]);
+		assert_true(n[3] || n[4]); /* a 0 needs a unit to be seen */
+		assert_string_equal(pprof_string(r, n[4]), n[3] ? "" : "count");
 	}
 }
 

@@ -175,6 +175,9 @@ static void test_labels(void **state)
 	check_samples(
 		s, 0,
 		"app:inner<app:outer 10 | url=/a b\"\xef\xbf\xbd  size=-5 span_pid=7\n");
+	row->nlabels = 1;
+	row->labels[0] = (struct model_label){"zero", NULL, 0};
+	check_samples(s, 0, "app:inner<app:outer 10 | zero=0\n");
 	row->nlabels = 0;
 	check_samples(s, PPROF_LABEL_TID | PPROF_LABEL_COMM,
 		      "app:inner<app:outer 10 | tid=100 comm=web\n");
