@@ -14,6 +14,8 @@ enum export_value {
 	EXPORT_BUSY,
 	EXPORT_WALL,
 	EXPORT_CPU,
+	EXPORT_CPU_USER,
+	EXPORT_CPU_SYSTEM,
 	EXPORT_RUN_DELAY,
 	EXPORT_BLOCKED,
 	EXPORT_ALLOC_OBJECTS,
@@ -44,7 +46,9 @@ struct export_options {
 	bool color;                    /* summary: to a terminal */
 	unsigned width;                /* summary: columns of the terminal; 0: do not cut */
 	u64 last_ns; /* recording: only what ended in the last so many, at finish(); 0: everything, as it comes */
-	u64 last_bytes; /* … and of that at most so much in memory */
+	u64 last_bytes;  /* … and of that at most so much in memory */
+	bool split;      /* pprof: a file for each family of sample types (default 0) */
+	u64 interval_ns; /* pprof: a file for each stretch of the trace so long, where there is something in it; 0: one for all of it */
 };
 
 #define EXPORT_OPTIONS_DEFAULT                                                         \
@@ -61,6 +65,10 @@ struct exporter_ops {
 	const char *const *keys; /* option keys it takes, NULL-terminated */
 	bool binary;             /* refuse to write it to a terminal */
 	bool parts; /* after finish, begin may be called again, with another e->out: the next file */
+	/* Formats that take options.split or interval_ns: the word that the name of file FILE begins with, "" where METRICS
+	 * give it nothing to hold, NULL past the last. finish() is called for each, with e->file and e->out set; it returns
+	 * -ENODATA where there is to be no file. */
+	const char *(*file)(const struct exporter *e, u32 metrics, u32 file);
 	/* Each returns 0 or -errno; write errors on e->out may be left to the caller, who checks it at the end.
 	 * All but finish may be NULL; a format without span needs totals only. Spans and events come in the order of
 	 * their ends on each thread (an async span's is that of the thread it was made on: no order). */
@@ -82,6 +90,7 @@ struct exporter {
 	const struct exporter_ops *ops;
 	struct export_options options;
 	FILE *out;   /* borrowed */
+	u32 file;    /* of those that ops->file() names */
 	void *state; /* the format's own */
 };
 

@@ -9,6 +9,7 @@ extern const struct exporter_ops exporter_flamegraph;
 extern const struct exporter_ops exporter_folded;
 extern const struct exporter_ops exporter_json;
 extern const struct exporter_ops exporter_mm_profdata;
+extern const struct exporter_ops exporter_pprof;
 extern const struct exporter_ops exporter_recording;
 extern const struct exporter_ops exporter_summary;
 

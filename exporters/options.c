@@ -14,6 +14,8 @@ static const struct value_type {
 	[EXPORT_BUSY] = {"busy", "ns", METRIC_WALL},
 	[EXPORT_WALL] = {"wall", "ns", METRIC_WALL},
 	[EXPORT_CPU] = {"cpu", "ns", METRIC_CPU},
+	[EXPORT_CPU_USER] = {"cpu_user", "ns", METRIC_CPU_SPLIT},
+	[EXPORT_CPU_SYSTEM] = {"cpu_system", "ns", METRIC_CPU_SPLIT},
 	[EXPORT_RUN_DELAY] = {"run_delay", "ns", METRIC_CPU},
 	[EXPORT_BLOCKED] = {"blocked", "ns", METRIC_WALL | METRIC_CPU},
 	[EXPORT_ALLOC_OBJECTS] = {"alloc_objects", "objects", METRIC_ALLOC},
@@ -65,6 +67,10 @@ u64 export_value_of(const struct model_row *row, enum export_value value)
 		return row->work.busy_ns + row->work.idle_ns;
 	case EXPORT_CPU:
 		return row->work.cpu_ns;
+	case EXPORT_CPU_USER:
+		return row->work.cpu_ns - row->work.cpu_system_ns;
+	case EXPORT_CPU_SYSTEM:
+		return row->work.cpu_system_ns;
 	case EXPORT_RUN_DELAY:
 		return row->work.run_delay_ns;
 	case EXPORT_BLOCKED:
@@ -174,6 +180,8 @@ int export_option_set(const struct exporter_ops *ops, struct export_options *o, 
 		return set_bool(&o->module_path, value);
 	if (slice_is(key, "file_and_line"))
 		return set_bool(&o->file_and_line, value);
+	if (slice_is(key, "split"))
+		return set_bool(&o->split, value);
 	if (slice_is(key, "color"))
 		return set_bool(&o->color, value);
 	if (slice_is(key, "value"))

@@ -139,6 +139,7 @@ struct model_row {
 	struct {
 		u64 busy_ns;
 		u64 cpu_ns;
+		u64 cpu_system_ns;
 		u64 run_delay_ns;
 		u64 idle_ns; /* of the async spans made here */
 		u64 alloc_objects;

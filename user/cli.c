@@ -21,6 +21,7 @@ enum {
 	OPT_NO_FOLLOW = 256,
 	OPT_BY,
 	OPT_CGROUP,
+	OPT_INTERVAL,
 	OPT_JSON,
 	OPT_RING_SIZE,
 	OPT_ROWS,
@@ -62,6 +63,8 @@ static const struct cli_option options_table[] = {
 	{'x', "exclude", "GLOB", "leave out these spans and events; repeatable",
 	 FOR_BOTH | FOR_LIST},
 	{OPT_BY, "by", "KEY", "split rows by this label; repeatable", FOR_BOTH},
+	{OPT_INTERVAL, "interval", "TIME",
+	 "profiles of each such stretch, not one of all: -o pprof:FILE", FOR_BOTH},
 	{OPT_NO_FOLLOW, "no-follow", NULL, "not the children of the processes", FOR_BOTH},
 	{OPT_RING_SIZE, "ring-size", "SIZE", "of each CPU's ring buffer (default 8M)", FOR_BOTH},
 	{OPT_ROWS, "rows", "N", "threads times paths to add up in the kernel (default 32768)",
@@ -108,6 +111,8 @@ static int take_option(void *context, int letter, const char *arg)
 		return cli_value_rules(o, arg);
 	case OPT_BY:
 		return cli_value_by(o, arg);
+	case OPT_INTERVAL:
+		return cli_value_time(&o->interval_ns, "--interval", INTERVAL_MIN_NS, arg);
 	case OPT_NO_FOLLOW:
 		o->follow = false;
 		return 0;
@@ -198,6 +203,23 @@ int cli_settle_outputs(struct options *o)
 	return err ? err : cli_add_output(o, &output);
 }
 
+/* Formats that can have a file for each interval get it. */
+static int settle_interval(struct options *o)
+{
+	bool taken = false;
+
+	for (size_t i = 0; i < o->noutputs; i++) {
+		if (!o->outputs[i].format->file)
+			continue;
+		o->outputs[i].options.interval_ns = o->interval_ns;
+		taken = true;
+	}
+	if (!o->interval_ns || taken)
+		return 0;
+	log_error("--interval: no output is written by intervals; give -o pprof:FILE");
+	return -EINVAL;
+}
+
 static int settle_list(struct options *o, char **rest)
 {
 	bool all = o->mode == MODE_ALL;
@@ -250,6 +272,8 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 			err = cli_settle_outputs(&o);
 		if (!err && form == FOR_RECORD)
 			err = cli_settle_record(&o);
+		if (!err)
+			err = settle_interval(&o);
 		if (!err && !o.rules)
 			err = rules_new(&o.rules);
 		if (err)

@@ -65,6 +65,8 @@ struct options_parts {
 #define PART_BYTES_MIN (256u << 10)
 #define LAST_MIN_NS    1000000000ull
 
+#define INTERVAL_MIN_NS 100000000ull
+
 #define RING_BYTES_DEFAULT (8u << 20)
 #define RING_BYTES_MIN     (64u << 10)
 #define RING_BYTES_MAX     (1u << 30)
@@ -80,6 +82,7 @@ struct options {
 	size_t argc;
 	size_t ring_bytes; /* of each CPU; a power of two */
 	u64 duration_ns;   /* 0: until a signal or the last target's end */
+	u64 interval_ns;   /* of periodic profiles; 0: none */
 	struct options_output *outputs;
 	size_t noutputs;
 	u32 metrics; /* METRIC_* */

@@ -139,7 +139,10 @@ int outputs_new_parts(const struct options_output *what, size_t n, u32 metrics,
 		output->all = outputs;
 		output->exporter.ops = what[i].format;
 		output->exporter.options = what[i].options;
-		err = in_parts && parts->last_ns ? 0 : output_open(output);
+		if (output_in_files(output))
+			err = output_files_open(output);
+		else
+			err = in_parts && parts->last_ns ? 0 : output_open(output);
 		if (!err && output->exporter.out)
 			err = output_check_alone(outputs, output);
 		if (!err && in_parts)
@@ -349,6 +352,12 @@ static int output_finish(struct output *output, const struct profile *profile)
 	if (output->failed)
 		return output->failed;
 	errno = 0;
+	if (output_in_files(output)) {
+		/* Where there are intervals, the last one has been written. */
+		if (!output->exporter.options.interval_ns)
+			output_files_write(output, profile);
+		return output->parts.error;
+	}
 	if (output_in_parts(output)) {
 		err = output_parts_finish(output, profile);
 		if (output_in_flight(output)) /* each file had its own message */

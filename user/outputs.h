@@ -37,6 +37,9 @@ void outputs_begin(struct outputs *outputs, const struct profile *run);
 void outputs_tick(struct outputs *outputs, const struct profile *so_far);
 /* SIGUSR1: at the next tick the current parts end, and flight recorders write. */
 void outputs_cut(struct outputs *outputs);
+/* An interval has ended: writes the files of those that have one for each. GAINED is what the trace gained in it, as
+ * trace_profile_gained() has it, with all losses by now; the last one comes before outputs_finish(). */
+void outputs_interval(struct outputs *outputs, const struct profile *gained);
 /* Whether any can still be written. */
 bool outputs_left(const struct outputs *outputs);
 /* Writes and closes all. 0, or the -errno of the first that failed, now or before; each has its message. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What outputs.c (each output as one file) and outputs_parts.c (outputs in several) share. */
+/* What outputs.c (each output as one file), outputs_parts.c (a recording in several) and outputs_files.c (a profile in
+ * several) share. */
 #ifndef SPANTRACE_OUTPUTS_IMPL_H
 #define SPANTRACE_OUTPUTS_IMPL_H
 
@@ -29,7 +30,7 @@ struct output_parts {
 
 struct output {
 	const char *path;
-	char *real; /* PATH without symbolic links: where the parts stand; owned */
+	char *real; /* PATH without symbolic links: where the parts stand, or how files begin; owned */
 	struct exporter exporter;
 	struct outputs *all;
 	bool begun;
@@ -63,6 +64,22 @@ static inline bool output_in_flight(const struct output *output)
 {
 	return output->parts.options && output->parts.options->last_ns;
 }
+
+/* Whether it writes files of its own naming (outputs_files.c). */
+static inline bool output_in_files(const struct output *output)
+{
+	const struct export_options *options = &output->exporter.options;
+
+	return output->exporter.ops->file && (options->split || options->interval_ns);
+}
+
+/* Finds where the files go. 0, or -errno with the message printed. */
+int output_files_open(struct output *output);
+/* Writes the files of a profile that ends NOW. 0, or the -errno of the first that failed, with the messages printed; kept
+ * in parts.error too. */
+int output_files_write(struct output *output, const struct profile *now);
+/* A part that ends NOW is written: the next begins there, and has its own losses. */
+void output_parts_told(struct output *output, const struct profile *now);
 
 /* Each returns 0 or -errno; the caller fails the output. */
 

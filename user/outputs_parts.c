@@ -116,6 +116,17 @@ void output_parts_profile(struct output *output, const struct profile *now, stru
 	out->losses = parts->losses;
 }
 
+void output_parts_told(struct output *output, const struct profile *now)
+{
+	struct output_parts *parts = &output->parts;
+	size_t i;
+
+	parts->files++;
+	parts->begin_ns = now->end_ns;
+	for (i = 0; i < now->nlosses && i < LOSS_CAUSES; i++)
+		parts->told[i] = now->losses[i].count;
+}
+
 /* Writes what belongs at the end of the file, and closes it. */
 static int end_file(struct output *output, const struct profile *now, u64 *bytes)
 {
@@ -123,7 +134,6 @@ static int end_file(struct output *output, const struct profile *now, u64 *bytes
 	struct profile part;
 	struct stat status;
 	int err = output_begin(output);
-	size_t i;
 
 	if (err)
 		return err;
@@ -140,11 +150,8 @@ static int end_file(struct output *output, const struct profile *now, u64 *bytes
 	parts->bytes += *bytes;
 	parts->all_spans += parts->spans;
 	parts->all_events += parts->events;
-	parts->files++;
-	parts->begin_ns = now->end_ns;
 	parts->spans = parts->events = 0;
-	for (i = 0; i < now->nlosses && i < LOSS_CAUSES; i++)
-		parts->told[i] = now->losses[i].count;
+	output_parts_told(output, now);
 	output->begun = false;
 	return output_close(output);
 }

@@ -147,6 +147,18 @@ static void session_tick(struct session *s)
 	outputs_tick(s->outputs, &so_far);
 }
 
+static void session_end_interval(struct session *s, u64 now)
+{
+	u64 interval = s->options->interval_ns;
+
+	session_take_rows(s);
+	session_interval(s, now);
+	/* At whole intervals from the begin; those that were missed are in this one. */
+	s->interval_ends_ns += interval;
+	if (s->interval_ends_ns <= now)
+		s->interval_ends_ns = now + interval - (now - s->begin_ns) % interval;
+}
+
 static void session_loop(struct session *s)
 {
 	struct pollfd poll_fds[] = {
@@ -157,6 +169,7 @@ static void session_loop(struct session *s)
 	u64 now = s->begin_ns, checked = now, ticked = now;
 	u64 limit = s->options->duration_ns;
 
+	s->interval_ends_ns = now + s->options->interval_ns;
 	status_begin(&status, s->options->quiet, now);
 	while (!s->ended && (!limit || now - s->begin_ns < limit)) {
 		if (poll(poll_fds, 2, TICK_MS) > 0)
@@ -181,6 +194,8 @@ static void session_loop(struct session *s)
 			ticked = now;
 			session_tick(s);
 		}
+		if (s->options->interval_ns && now >= s->interval_ends_ns)
+			session_end_interval(s, now);
 		if (status_due(&status, now))
 			status_show(&status, s->trace, session_lost(s), now);
 		if (!outputs_left(s->outputs)) {

@@ -113,11 +113,28 @@ void session_describe(struct session *s, struct profile *out)
 	};
 }
 
+int session_interval(struct session *s, u64 end_ns)
+{
+	struct profile gained;
+	int err;
+
+	session_lost(s);
+	session_describe(s, &gained);
+	err = trace_profile_gained(s->trace, end_ns, &gained);
+	if (err)
+		log_error("cannot add up the interval: %s", strerror(-err));
+	else
+		outputs_interval(s->outputs, &gained);
+	return err;
+}
+
 int session_write(struct session *s)
 {
 	struct profile profile;
 	int err;
 
+	if (s->options->interval_ns)
+		session_interval(s, s->end_ns);
 	session_lost(s);
 	session_describe(s, &profile);
 	profile.refused = plan_refused(s->plan, &profile.nrefused);

@@ -46,8 +46,9 @@ struct session {
 	int signals;
 	struct stats stats; /* --stats */
 	u64 begin_ns, begin_realtime_ns, end_ns;
-	bool ended;  /* the last target has gone */
-	bool ending; /* a target has gone: look whether it was the last */
+	u64 interval_ends_ns; /* --interval */
+	bool ended;           /* the last target has gone */
+	bool ending;          /* a target has gone: look whether it was the last */
 	bool interrupted;
 	struct mapwatch *watch; /* of new mappings; NULL: the kernel does not let us */
 	struct cgroup *cgroup;  /* only processes in it; NULL: no matter */
@@ -107,6 +108,9 @@ void session_close(struct session *s);
 void session_name_target(struct session *s);
 /* What is known of the trace by now: who and what, when, losses; no rows. */
 void session_describe(struct session *s, struct profile *out);
+/* An interval ends at END_NS: what was gained in it goes to the outputs that want it. What waits in the kernel has been
+ * taken. 0 or -errno, with the message printed. */
+int session_interval(struct session *s, u64 end_ns);
 /* Adds up and writes the outputs. 0 or -errno, with the message printed. */
 int session_write(struct session *s);
 /* Brings the loss counters up to date; returns their sum. */

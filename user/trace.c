@@ -58,8 +58,10 @@ void trace_free(struct trace **out)
 	for (i = 0; i < trace->rows.capacity; i++) {
 		struct trace_row *row = trace->rows.slots[i].value;
 
-		if (row)
-			histogram_clear(&row->durations);
+		if (!row)
+			continue;
+		histogram_clear(&row->durations);
+		free(row->told);
 	}
 	trace_free_values(&trace->rows);
 	trace_free_values(&trace->events);

@@ -105,6 +105,11 @@ u64 trace_folded_threads(const struct trace *trace);
  * and metrics of OUT; the arrays belong to the trace and live until the next call or its end. */
 int trace_profile(struct trace *trace, u64 end_ns, struct profile *out);
 
+/* The same for what was gained since the last call of this (or the trace's begin), start_ns and start_realtime_ns being of
+ * that time: rows that gained nothing and hold no memory in use are left out. What is in use is so at the end; extremes,
+ * means and durations are not known, and events are left out. */
+int trace_profile_gained(struct trace *trace, u64 end_ns, struct profile *out);
+
 /* The threads alone, as trace_profile() does; without the time inside spans of those that run. */
 int trace_thread_rows(struct trace *trace, u64 end_ns, struct profile *out);
 

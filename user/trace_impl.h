@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the trace share: trace.c (definitions, threads, paths), trace_record.c (records to single
  * spans), trace_replay.c (the same tables, fed from a file), trace_rows.c (spans to rows and sinks), trace_profile.c
- * (rows to a profile). */
+ * (rows to a profile), trace_gain.c (what a row gained between two profiles). */
 #ifndef SPANTRACE_TRACE_IMPL_H
 #define SPANTRACE_TRACE_IMPL_H
 
@@ -27,7 +27,8 @@ struct trace_site {
 struct trace_row {
 	struct model_row model;
 	struct histogram durations;
-	u64 open_wall_ns; /* of open spans, which the mean leaves out */
+	u64 open_wall_ns;        /* of open spans, which the mean leaves out */
+	struct trace_told *told; /* trace_gain.c */
 };
 
 /* Every path of a trace stands in one of these. */
@@ -45,6 +46,7 @@ struct trace {
 	u32 metrics;
 	u64 begin_ns;
 	u64 begin_realtime_ns;
+	u64 told_ns; /* end of the last trace_profile_gained(); 0: there was none */
 
 	struct model_def **defs;
 	size_t ndefs;
@@ -106,6 +108,10 @@ const char *trace_text(struct trace *trace, u64 name);
 const char *trace_own_name(struct trace *trace, u32 def, u64 name);
 /* Keeps the text of a label's string. */
 void trace_add_text(struct trace *trace, const struct wire_string *record);
+
+/* Makes of GAIN, which is the row by now, what it gained since the last call. *ANY is whether there is something in it.
+ * 0 or -ENOMEM. */
+int trace_row_gain(struct trace_row *row, struct model_row *gain, bool *any);
 
 static inline u64 trace_row_key(u32 thread, u32 other)
 {

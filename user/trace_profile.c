@@ -86,8 +86,9 @@ static int compare_thread_rows(const void *a, const void *b)
 	return compare_threads(x->thread, y->thread);
 }
 
-static int profile_rows(struct trace *trace, struct profile *out)
+static int profile_rows(struct trace *trace, bool gained, struct profile *out)
 {
+	bool any = true;
 	size_t i, n = 0;
 
 	trace->profile_rows = calloc(trace->rows.used + 1, sizeof(*trace->profile_rows));
@@ -99,8 +100,15 @@ static int profile_rows(struct trace *trace, struct profile *out)
 
 		if (!row)
 			continue;
-		m = &trace->profile_rows[n++];
+		m = &trace->profile_rows[n];
 		*m = row->model;
+		if (gained) {
+			if (trace_row_gain(row, m, &any))
+				return -ENOMEM;
+			n += any;
+			continue;
+		}
+		n++;
 		if (!m->count) {
 			m->min_ns = 0;
 			continue;
@@ -189,7 +197,7 @@ int trace_thread_rows(struct trace *trace, u64 end_ns, struct profile *out)
 	return profile_threads(trace, end_ns, out);
 }
 
-int trace_profile(struct trace *trace, u64 end_ns, struct profile *out)
+static int make_profile(struct trace *trace, u64 end_ns, bool gained, struct profile *out)
 {
 	free(trace->profile_rows);
 	free(trace->profile_events);
@@ -198,12 +206,32 @@ int trace_profile(struct trace *trace, u64 end_ns, struct profile *out)
 	trace->profile_events = NULL;
 	trace->profile_threads = NULL;
 	profile_running_threads(trace);
-	if (profile_rows(trace, out) || profile_events(trace, out) ||
+	if (profile_rows(trace, gained, out) || profile_events(trace, out) ||
 	    profile_threads(trace, end_ns, out))
 		return -ENOMEM;
 	out->start_ns = trace->begin_ns;
 	out->end_ns = end_ns;
 	out->start_realtime_ns = trace->begin_realtime_ns;
 	out->metrics = trace->metrics;
+	return 0;
+}
+
+int trace_profile(struct trace *trace, u64 end_ns, struct profile *out)
+{
+	return make_profile(trace, end_ns, false, out);
+}
+
+int trace_profile_gained(struct trace *trace, u64 end_ns, struct profile *out)
+{
+	int err = make_profile(trace, end_ns, true, out);
+
+	if (err)
+		return err;
+	out->nevents = 0;
+	if (trace->told_ns) {
+		out->start_ns = trace->told_ns;
+		out->start_realtime_ns += trace->told_ns - trace->begin_ns;
+	}
+	trace->told_ns = end_ns;
 	return 0;
 }

@@ -242,6 +242,23 @@ static void test_outputs(void **state)
 	options_free(&o);
 }
 
+static void test_interval(void **state)
+{
+	struct options o = {0};
+	struct words w;
+
+	(void)state;
+	good(&w, "spantrace -a -o a.pb.gz -o b.json --interval 2s -o pprof,split=1:c", &o);
+	assert_int_equal(o.interval_ns, 2000000000);
+	assert_string_equal(o.outputs[0].format->name, "pprof");
+	assert_int_equal(o.outputs[0].options.interval_ns, 2000000000);
+	assert_false(o.outputs[0].options.split);
+	assert_int_equal(o.outputs[1].options.interval_ns, 0); /* of all of the trace */
+	assert_int_equal(o.outputs[2].options.interval_ns, 2000000000);
+	assert_true(o.outputs[2].options.split);
+	options_free(&o);
+}
+
 static void test_list_options(void **state)
 {
 	struct options o = {0};
@@ -273,6 +290,9 @@ static void test_mistakes(void **state)
 		const char *line, *message, *more;
 	} cases[] = {
 		{"s -p x", "-p: \"x\"", pid_fix},
+		{"s -a --interval 2s", "--interval: no output is written by intervals", ""},
+		{"s -a --interval 99ms -o a.pb.gz", "--interval: \"99ms\" is too short", ""},
+		{"s -a -o pprof,split=2:x", "-o: \"split=2\" is not understood", "split=0 or 1"},
 		{"s -p 0", "-p: \"0\"", pid_fix},
 		{"s -p -3", "-p: \"-3\"", pid_fix},
 		{"s -p 1,", "-p: \"\"", pid_fix},
@@ -491,7 +511,7 @@ int main(void)
 		cmocka_unit_test(test_options),       cmocka_unit_test(test_outputs),
 		cmocka_unit_test(test_list_options),  cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_list_mistakes), cmocka_unit_test(test_main),
-		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_rules),         cmocka_unit_test(test_interval),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

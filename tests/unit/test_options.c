@@ -44,6 +44,7 @@ static void test_paths(void **state)
 	assert_path("/x/y.d/a.json", "json");
 	assert_path("a.folded", "folded");
 	assert_path("a.txt", "summary");
+	assert_path("a.pb.gz", "pprof");
 	assert_path("a.svg.txt", "summary");
 	/* Those are a flame chart's. */
 	assert_true(!exporter_by_path("a.chart.svg") ||
@@ -94,6 +95,8 @@ static void test_set(void **state)
 	assert_int_equal(o.counter, EXPORT_COUNTER_CPU_TIME);
 	assert_int_equal(set("mm_profdata", &o, "counter=run-delay"), 0);
 	assert_int_equal(o.counter, EXPORT_COUNTER_RUN_DELAY);
+	assert_int_equal(set("pprof", &o, "split=1"), 0);
+	assert_true(o.split);
 }
 
 static void test_only_len_bytes(void **state)
@@ -152,6 +155,8 @@ static void test_values(void **state)
 		[EXPORT_BUSY] = {"busy", "ns", 1000, METRIC_WALL},
 		[EXPORT_WALL] = {"wall", "ns", 1700, METRIC_WALL},
 		[EXPORT_CPU] = {"cpu", "ns", 300, METRIC_CPU},
+		[EXPORT_CPU_USER] = {"cpu_user", "ns", 180, METRIC_CPU_SPLIT},
+		[EXPORT_CPU_SYSTEM] = {"cpu_system", "ns", 120, METRIC_CPU_SPLIT},
 		[EXPORT_RUN_DELAY] = {"run_delay", "ns", 40, METRIC_CPU},
 		[EXPORT_BLOCKED] = {"blocked", "ns", 660, METRIC_WALL | METRIC_CPU},
 		[EXPORT_ALLOC_OBJECTS] = {"alloc_objects", "objects", 5, METRIC_ALLOC},
@@ -167,6 +172,7 @@ static void test_values(void **state)
 		.work = {.busy_ns = 1000,
 			 .idle_ns = 700,
 			 .cpu_ns = 300,
+			 .cpu_system_ns = 120,
 			 .run_delay_ns = 40,
 			 .alloc_objects = 5,
 			 .alloc_bytes = 60,

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What a row gained between two profiles: its sums by now less those that were told last. See trace.h.
+ *
+ * From `count` to `nlabels` struct model_row is numbers of 64 bits, nearly all of them sums: they are taken as that, so that
+ * a new one is a sum too.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace_impl.h"
+
+#define SUMS_AT  offsetof(struct model_row, count)
+#define SUMS_LEN (offsetof(struct model_row, nlabels) - SUMS_AT)
+#define NSUMS    (SUMS_LEN / sizeof(u64))
+
+_Static_assert(SUMS_LEN % sizeof(u64) == 0, "whole numbers");
+
+struct trace_told {
+	u64 sums[NSUMS];
+};
+
+int trace_row_gain(struct trace_row *row, struct model_row *gain, bool *any)
+{
+	const struct model_row now = *gain;
+	u64 sums[NSUMS], bits = 0;
+
+	if (!row->told)
+		row->told = calloc(1, sizeof(*row->told));
+	if (!row->told)
+		return -ENOMEM;
+	/* No sums: of single spans, which nobody told apart. */
+	gain->min_ns = gain->max_ns = gain->mean_ns = 0;
+	gain->durations = NULL;
+	memcpy(sums, (const char *)gain + SUMS_AT, SUMS_LEN);
+	for (size_t i = 0; i < NSUMS; i++) {
+		u64 sum = sums[i];
+
+		sums[i] -= row->told->sums[i];
+		row->told->sums[i] = sum;
+		bits |= sums[i];
+	}
+	memcpy((char *)gain + SUMS_AT, sums, SUMS_LEN);
+	/* Not sums, but how much there is. */
+	gain->inuse_objects = now.inuse_objects;
+	gain->inuse_bytes = now.inuse_bytes;
+	gain->work.inuse_objects = now.work.inuse_objects;
+	gain->work.inuse_bytes = now.work.inuse_bytes;
+	*any = bits || now.inuse_objects || now.inuse_bytes;
+	return 0;
+}
