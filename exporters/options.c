@@ -14,6 +14,8 @@ static const struct value_type {
 	[EXPORT_BUSY] = {"busy", "ns", METRIC_WALL},
 	[EXPORT_WALL] = {"wall", "ns", METRIC_WALL},
 	[EXPORT_CPU] = {"cpu", "ns", METRIC_CPU},
+	[EXPORT_CPU_USER] = {"cpu_user", "ns", METRIC_CPU_SPLIT},
+	[EXPORT_CPU_SYSTEM] = {"cpu_system", "ns", METRIC_CPU_SPLIT},
 	[EXPORT_RUN_DELAY] = {"run_delay", "ns", METRIC_CPU},
 	[EXPORT_BLOCKED] = {"blocked", "ns", METRIC_WALL | METRIC_CPU},
 	[EXPORT_ALLOC_OBJECTS] = {"alloc_objects", "objects", METRIC_ALLOC},
@@ -65,6 +67,10 @@ u64 export_value_of(const struct model_row *row, enum export_value value)
 		return row->work.busy_ns + row->work.idle_ns;
 	case EXPORT_CPU:
 		return row->work.cpu_ns;
+	case EXPORT_CPU_USER:
+		return row->work.cpu_ns - row->work.cpu_system_ns;
+	case EXPORT_CPU_SYSTEM:
+		return row->work.cpu_system_ns;
 	case EXPORT_RUN_DELAY:
 		return row->work.run_delay_ns;
 	case EXPORT_BLOCKED:
