@@ -195,8 +195,7 @@ static __noinline bool leave_async(struct thread_state *t, struct task_struct *t
 	search(&s);
 	if (!s.nearest)
 		return false;
-	read_usage(task, &walk.usage);
-	charge_top(t, task, now, &walk.usage);
+	charge_top(t, task, now);
 	walk.top = t->depth;
 	walk.to = s.nearest - 1;
 	close_walk(&walk);
@@ -210,7 +209,6 @@ int async_exit(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
-	struct usage usage = {};
 	struct frame *top;
 	u64 id;
 
@@ -221,9 +219,8 @@ int async_exit(struct pt_regs *ctx)
 	top = t->depth ? frame_at(t, t->depth - 1) : NULL;
 	if (likely(top && top->flags & FRAME_ASYNC && top->id == id &&
 		   top->def == COOKIE_DEF(cookie))) {
-		read_usage(task, &usage);
-		charge_top(t, task, now, &usage);
-		emit_frame(t, top, now, &usage, 0);
+		charge_top(t, task, now);
+		emit_frame(t, top, now, 0);
 		pop_top(t, top);
 		return 0;
 	}
@@ -236,6 +233,21 @@ int async_exit(struct pt_regs *ctx)
 	return 0;
 }
 
+/* Takes the async span of KEY out of the table. Apart from async_close(): the copy takes much of a program's stack. */
+static __noinline void end_async(const struct wire_async_key *key, u64 now)
+{
+	struct wire_async *span = key ? bpf_map_lookup_elem(&async_spans, key) : NULL;
+	struct wire_async copy;
+
+	if (!span)
+		return;
+	copy = *span;
+	if (bpf_map_delete_elem(&async_spans, key) == 0) {
+		__sync_fetch_and_add(&async_alive, -1);
+		emit_async(&copy, now, 0);
+	}
+}
+
 SEC("uprobe")
 int async_close(struct pt_regs *ctx)
 {
@@ -244,24 +256,17 @@ int async_close(struct pt_regs *ctx)
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
 	struct wire_async_key key = {};
-	struct wire_async *span;
-	struct wire_async copy;
 
 	if (!t)
 		return 0;
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
-	span = bpf_map_lookup_elem(&async_spans, &key);
-	if (!span) {
+	if (!bpf_map_lookup_elem(&async_spans, &key)) {
 		count_loss(LOSS_ORPHAN_EXIT, 1);
 		return 0;
 	}
 	if (t->depth)
 		leave_async(t, task, key.def, key.id, now);
-	copy = *span;
-	if (bpf_map_delete_elem(&async_spans, &key) == 0) {
-		__sync_fetch_and_add(&async_alive, -1);
-		emit_async(&copy, now, 0);
-	}
+	end_async(&key, now);
 	return 0;
 }

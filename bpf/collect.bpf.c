@@ -7,7 +7,6 @@ struct open_walk {
 	struct bpf_iter__task *ctx;
 	struct task_struct *task;
 	struct thread_state *t;
-	struct usage usage;
 	u32 depth;
 };
 
@@ -36,7 +35,7 @@ static long write_open(u32 i, struct open_walk *walk)
 		record.head.flags |= WIRE_LABELS;
 		__builtin_memcpy(record.labels, f->labels, sizeof(record.labels));
 	}
-	fill_usage(&record.usage, f, &walk->usage);
+	fill_usage(&record.usage, f, &walk->t->usage);
 	bpf_seq_write(walk->ctx->meta->seq, &record, sizeof(record));
 	return 0;
 }
@@ -53,7 +52,7 @@ static __always_inline void read_usage_of(struct thread_state *t, struct task_st
 		return;
 	if (run > since)
 		run = since;
-	usage->off = t->last_usage.off + since - run;
+	usage->off = t->usage.off + since - run;
 	read_counts(task, usage);
 }
 
@@ -62,14 +61,17 @@ int collect_open(struct bpf_iter__task *ctx)
 {
 	struct open_walk walk = {.ctx = ctx, .task = ctx->task};
 	struct wire_thread_end end = {};
+	struct usage raw = {};
 
 	if (!walk.task)
 		return 0;
 	walk.t = bpf_task_storage_get(&threads, walk.task, NULL, 0);
 	if (!walk.t || !walk.t->serial)
 		return 0;
-	read_usage_of(walk.t, walk.task, &walk.usage);
-	charge_top(walk.t, walk.task, session_closed, &walk.usage);
+	read_usage_of(walk.t, walk.task, &raw);
+	if (knob_cpu_exact && walk.t->stay)
+		settle_stay(walk.t, session_closed - raw.off);
+	charge(walk.t, walk.task, session_closed, &raw);
 	walk.depth = walk.t->depth;
 	bpf_loop(FRAMES_MAX, write_open, &walk, 0);
 	set_head(&end.head, sizeof(end), WIRE_THREAD_END, 0, walk.t->serial);

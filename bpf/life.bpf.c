@@ -25,9 +25,11 @@ static __noinline void end_thread(struct thread_state *t, struct task_struct *ta
 	struct close_walk walk = {.flags = WIRE_OPEN, .to_flags = WIRE_OPEN};
 	struct wire_thread_end *record;
 
-	read_usage(task, &walk.usage);
 	walk.now = trace_time();
-	charge_top(t, task, walk.now, &walk.usage);
+	if (knob_cpu_exact && t->stay)
+		settle_stay(t, run_clock(task));
+	t->stay = STAY_NONE; /* a new program begins in no system call of the old one's */
+	charge_top(t, task, walk.now);
 	walk.top = t->depth;
 	close_walk(&walk);
 	free_chunks(t);

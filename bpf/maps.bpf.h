@@ -10,7 +10,9 @@ const volatile bool knob_all_processes; /* -a: every process is traced, no table
 const volatile u32 knob_rows;           /* room for totals in rows; 0: records of single spans */
 const volatile bool knob_faults;        /* programs that read strings may wait for a page */
 const volatile bool knob_usage = true;  /* cpu, run delay, switches, faults */
-const volatile u32 knob_cpus = 1;       /* rings; a power of two, so that it masks a CPU number */
+const volatile bool knob_cpu_exact;     /* system time by kernel entries and exits, not by ticks */
+const volatile u32 knob_tick_ns = 4000000; /* of the kernel's clock */
+const volatile u32 knob_cpus = 1; /* rings; a power of two, so that it masks a CPU number */
 const volatile u64
 	knob_cgroup; /* -a: only what runs in the cgroup with this id or below it; 0: all */
 const volatile u32 knob_self;   /* -a: the process that is not traced, spantrace */

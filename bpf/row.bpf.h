@@ -140,9 +140,10 @@ static __always_inline void row_add_usage(struct wire_row *row, const struct fra
 	row->major_faults += now->major_faults - f->base.major_faults;
 }
 
-/* Adds frame F, closed after BUSY. USAGE is NULL where nothing happened but running. False: it is for the ring. */
-static __always_inline bool row_take(const struct frame *f, u64 busy, const struct usage *usage,
-				     u8 flags)
+/* Adds frame F, closed after BUSY of which SYSTEM was system time. USAGE is NULL where nothing else happened but running.
+ * False: it is for the ring. */
+static __always_inline bool row_take(const struct frame *f, u64 busy, u64 system,
+				     const struct usage *usage, u8 flags)
 {
 	struct wire_row *row = row_at(f->row);
 	u32 *bucket;
@@ -155,6 +156,7 @@ static __always_inline bool row_take(const struct frame *f, u64 busy, const stru
 		row->segment_ns += f->self_ns;
 		row->segment_off_ns += self_off;
 		row->segment_run_delay_ns += at_most(f->self_run_delay, self_off);
+		row->segment_system_ns += f->self_system;
 		return true;
 	}
 	if (unlikely(flags & WIRE_OPEN)) {
@@ -176,6 +178,10 @@ static __always_inline bool row_take(const struct frame *f, u64 busy, const stru
 	row->wall_ns += busy;
 	row->busy_ns += busy;
 	row->self_ns += f->self_ns;
+	if (knob_usage && system) {
+		row->system_ns += system;
+		row->self_system_ns += f->self_system;
+	}
 	if (knob_usage && unlikely(usage))
 		row_add_usage(row, f, busy, usage);
 	return true;
@@ -214,7 +220,7 @@ static __always_inline void raise(u64 *most, u64 value)
 static __noinline bool row_take_async(const struct wire_async *span, u64 now, u8 flags)
 {
 	struct wire_row *row;
-	u64 wall, self_off, off;
+	u64 wall, self_off, off, self_ns;
 	u32 *bucket;
 
 	if (!span)
@@ -228,7 +234,8 @@ static __noinline bool row_take_async(const struct wire_async *span, u64 now, u8
 		return false;
 	__sync_fetch_and_add(bucket, 1);
 	off = at_most(span->off_ns, span->busy_ns);
-	self_off = at_most(span->self_off_ns, span->self_ns);
+	self_ns = at_most(span->self_ns, span->busy_ns);
+	self_off = at_most(span->self_off_ns, self_ns);
 	__sync_fetch_and_add(&row->count, 1);
 	if (flags & WIRE_ABANDONED)
 		__sync_fetch_and_add(&row->abandoned, 1);
@@ -236,13 +243,16 @@ static __noinline bool row_take_async(const struct wire_async *span, u64 now, u8
 	raise(&row->most_ns, wall);
 	__sync_fetch_and_add(&row->wall_ns, wall);
 	__sync_fetch_and_add(&row->busy_ns, span->busy_ns);
-	__sync_fetch_and_add(&row->self_ns, at_most(span->self_ns, span->busy_ns));
+	__sync_fetch_and_add(&row->self_ns, self_ns);
 	if (!knob_usage)
 		return true;
 	__sync_fetch_and_add(&row->off_ns, off);
 	__sync_fetch_and_add(&row->run_delay_ns, at_most(span->run_delay_ns, off));
 	__sync_fetch_and_add(&row->self_off_ns, self_off);
 	__sync_fetch_and_add(&row->self_run_delay_ns, at_most(span->self_run_delay_ns, self_off));
+	__sync_fetch_and_add(&row->system_ns, at_most(span->system_ns, span->busy_ns - off));
+	__sync_fetch_and_add(&row->self_system_ns,
+			     at_most(span->self_system_ns, self_ns - self_off));
 	__sync_fetch_and_add(&row->vol_switches, span->vol_switches);
 	__sync_fetch_and_add(&row->invol_switches, span->invol_switches);
 	__sync_fetch_and_add(&row->minor_faults, span->minor_faults);

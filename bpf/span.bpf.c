@@ -28,11 +28,10 @@ static __noinline void end_dead_spans(struct thread_state *t, struct task_struct
 	search(&s);
 	if (!s.dead)
 		return;
-	read_usage(task, &walk.usage);
 	walk.now = bpf_ktime_get_ns();
 	walk.top = t->depth;
 	walk.to = s.dead - 1;
-	charge_top(t, task, walk.now, &walk.usage);
+	charge_top(t, task, walk.now);
 	close_walk(&walk);
 }
 
@@ -117,8 +116,7 @@ static __noinline void exit_below_top(struct thread_state *t, struct task_struct
 	find_stack(task, sp, &walk.stack);
 	walk.top = t->depth;
 	walk.to = (s.same_sp ? s.same_sp : s.nearest) - 1;
-	read_usage(task, &walk.usage);
-	charge_top(t, task, now, &walk.usage);
+	charge_top(t, task, now);
 	close_walk(&walk);
 }
 
@@ -129,7 +127,6 @@ int span_exit(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
-	struct usage usage = {};
 	struct frame *top;
 	u64 sp;
 	u32 def;
@@ -157,9 +154,8 @@ int span_exit(struct pt_regs *ctx)
 		exit_below_top(t, task, cookie, sp, now);
 		return 0;
 	}
-	read_usage(task, &usage);
-	charge_top(t, task, now, &usage);
-	emit_frame(t, top, now, &usage, 0);
+	charge_top(t, task, now);
+	emit_frame(t, top, now, 0);
 	pop_top(t, top);
 	return 0;
 }

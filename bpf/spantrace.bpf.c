@@ -5,6 +5,7 @@
  *         ▸ the stack of open spans changes; the time since the last change goes to the frame on top
  *         ▸ what closes becomes one record on this CPU's ring, which nobody is woken for
  *   fork, exec and exit keep the table of traced processes and close what ends with them
+ *   stay, where asked for, times system calls and page faults
  *   collect writes what is still open when the trace ends
  */
 #include "stack.bpf.h"
@@ -16,6 +17,8 @@
 #include "async.bpf.c"
 
 #include "life.bpf.c"
+
+#include "stay.bpf.c"
 
 #include "collect.bpf.c"
 

@@ -22,6 +22,7 @@
 struct usage {
 	u64 off;
 	u64 run_delay;
+	u64 system; /* charged to the thread so far; see cpu.bpf.h */
 	u32 vol_switches;
 	u32 invol_switches;
 	u32 minor_faults;
@@ -43,12 +44,20 @@ struct frame {
 	u64 self_ns;
 	u64 self_off;
 	u64 self_run_delay;
+	u64 self_system;
 	u32 path;
 	u32 site;
 	u16 def;
 	u16 flags;
 	u32 row;                /* aggregated mode; 0: none */
 	u64 labels[LABELS_MAX]; /* FRAME_LABELS */
+};
+
+/* Why a thread is in the kernel, knob_cpu_exact. */
+enum stay {
+	STAY_NONE = 0,
+	STAY_CALL = 1,
+	STAY_FAULT = 2, /* from the program itself; one inside a system call is a part of that */
 };
 
 #define PATH_MEMO_BITS 4
@@ -71,9 +80,14 @@ struct thread_state {
 	u64 open_mask;   /* bit DEF mod 64: a frame of that definition may be open */
 	u64 last_run;    /* sum_exec_runtime then */
 	u64 last;        /* the last change of the stack; time since then is the top frame's own */
-	struct usage last_usage;
-	u64 inside; /* time in spans, all told */
+	struct usage usage; /* charged by then */
+	u64 stime;          /* when it was last looked at */
+	s64 system_due; /* system time that is still to be charged; below 0: charged too early */
+	u64 stay_since; /* the thread's run clock when it entered the kernel */
+	u64 inside;     /* time in spans, all told */
 	u32 first_row;
+	u32 stay;        /* enum stay: why it is in the kernel */
+	u32 system_path; /* where the last system tick fell */
 	u32 reserved;
 	struct path_memo memo[PATH_MEMO];
 	struct frame frames[FRAMES_NEAR];

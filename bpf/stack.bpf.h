@@ -20,6 +20,8 @@ static __always_inline void fill_usage(struct wire_usage *out, const struct fram
 	out->run_delay_ns = now->run_delay - f->base.run_delay;
 	out->self_off_ns = f->self_off;
 	out->self_run_delay_ns = f->self_run_delay;
+	out->system_ns = now->system - f->base.system;
+	out->self_system_ns = f->self_system;
 	out->vol_switches = now->vol_switches - f->base.vol_switches;
 	out->invol_switches = now->invol_switches - f->base.invol_switches;
 	out->minor_faults = now->minor_faults - f->base.minor_faults;
@@ -27,10 +29,10 @@ static __always_inline void fill_usage(struct wire_usage *out, const struct fram
 }
 
 /* Adds a segment to the async span it is part of, if that still lives. */
-static __noinline void add_segment(u32 process, const struct frame *f, u64 now,
-				   const struct usage *usage)
+static __noinline void add_segment(struct thread_state *t, const struct frame *f, u64 now)
 {
-	struct wire_async_key key = {.id = f->id, .process = process, .def = f->def};
+	struct wire_async_key key = {.id = f->id, .process = t->process, .def = f->def};
+	const struct usage *usage = &t->usage;
 	struct wire_async *span = bpf_map_lookup_elem(&async_spans, &key);
 
 	if (!span)
@@ -43,6 +45,8 @@ static __noinline void add_segment(u32 process, const struct frame *f, u64 now,
 	__sync_fetch_and_add(&span->run_delay_ns, usage->run_delay - f->base.run_delay);
 	__sync_fetch_and_add(&span->self_off_ns, f->self_off);
 	__sync_fetch_and_add(&span->self_run_delay_ns, f->self_run_delay);
+	__sync_fetch_and_add(&span->system_ns, usage->system - f->base.system);
+	__sync_fetch_and_add(&span->self_system_ns, f->self_system);
 	__sync_fetch_and_add(&span->vol_switches, usage->vol_switches - f->base.vol_switches);
 	__sync_fetch_and_add(&span->invol_switches, usage->invol_switches - f->base.invol_switches);
 	__sync_fetch_and_add(&span->minor_faults, usage->minor_faults - f->base.minor_faults);
@@ -51,7 +55,7 @@ static __noinline void add_segment(u32 process, const struct frame *f, u64 now,
 
 /* The record of frame F with all its parts: SIZE is a constant, the labels' too or without them. */
 static __always_inline void emit_whole(struct thread_state *t, const struct frame *f, u64 now,
-				       const struct usage *usage, u8 flags, u32 size)
+				       u8 flags, u32 size)
 {
 	struct wire_span *record = ring_reserve(size);
 
@@ -67,17 +71,39 @@ static __always_inline void emit_whole(struct thread_state *t, const struct fram
 	record->start_ns = f->start;
 	record->busy_ns = now - f->start;
 	record->self_ns = f->self_ns;
-	fill_usage(&record->usage, f, usage);
+	fill_usage(&record->usage, f, &t->usage);
 	record->id = f->id;
+	ring_submit(record);
+}
+
+/* The same of one that nothing happened to but running: SIZE is a constant, with the system time or without it. */
+static __always_inline void emit_short(struct thread_state *t, const struct frame *f, u64 now,
+				       u64 system, u8 flags, u32 size)
+{
+	struct wire_span *record = ring_reserve(size);
+
+	if (!record)
+		return;
+	set_head(&record->head, size, WIRE_SPAN, flags, t->serial);
+	record->path = f->path;
+	record->site = f->site;
+	record->start_ns = f->start;
+	record->busy_ns = now - f->start;
+	record->self_ns = f->self_ns;
+	if (size > WIRE_SPAN_SHORT) {
+		record->usage.system_ns = system;
+		record->usage.self_system_ns = f->self_system;
+	}
 	ring_submit(record);
 }
 
 /* Sends the record of frame F, which ends at NOW. */
 static __always_inline void emit_frame(struct thread_state *t, const struct frame *f, u64 now,
-				       const struct usage *usage, u8 flags)
+				       u8 flags)
 {
+	const struct usage *usage = &t->usage;
 	bool whole = f->flags & (FRAME_ASYNC | FRAME_LABELS);
-	struct wire_span *record;
+	u64 system = usage->system - f->base.system;
 
 	if (knob_usage && !whole)
 		whole = usage->off != f->base.off || usage->run_delay != f->base.run_delay ||
@@ -85,32 +111,26 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 			usage->vol_switches != f->base.vol_switches ||
 			usage->invol_switches != f->base.invol_switches ||
 			usage->major_faults != f->base.major_faults;
-	if (knob_rows && row_take(f, now - f->start, whole ? usage : NULL, flags)) {
+	if (knob_rows && row_take(f, now - f->start, system, whole ? usage : NULL, flags)) {
 		if (f->flags & FRAME_ASYNC)
-			add_segment(t->process, f, now, usage);
+			add_segment(t, f, now);
 		return;
 	}
 	if (likely(!whole)) {
-		record = ring_reserve(WIRE_SPAN_SHORT);
-		if (!record)
-			return;
-		set_head(&record->head, WIRE_SPAN_SHORT, WIRE_SPAN, flags, t->serial);
-		record->path = f->path;
-		record->site = f->site;
-		record->start_ns = f->start;
-		record->busy_ns = now - f->start;
-		record->self_ns = f->self_ns;
-		ring_submit(record);
+		if (knob_usage && system)
+			emit_short(t, f, now, system, flags, WIRE_SPAN_SPLIT);
+		else
+			emit_short(t, f, now, 0, flags, WIRE_SPAN_SHORT);
 		return;
 	}
 	if (f->flags & FRAME_ASYNC) {
 		flags |= WIRE_SEGMENT;
-		add_segment(t->process, f, now, usage);
+		add_segment(t, f, now);
 	}
 	if (f->flags & FRAME_LABELS)
-		emit_whole(t, f, now, usage, flags, sizeof(*record));
+		emit_whole(t, f, now, flags, sizeof(struct wire_span));
 	else
-		emit_whole(t, f, now, usage, flags, WIRE_SPAN_WHOLE);
+		emit_whole(t, f, now, flags, WIRE_SPAN_WHOLE);
 }
 
 /* Puts a frame on top. Returns it with path, id and base still to be set, or NULL: too deep, counted. */
@@ -135,6 +155,7 @@ static __always_inline struct frame *push(struct thread_state *t, struct task_st
 	f->self_ns = 0;
 	f->self_off = 0;
 	f->self_run_delay = 0;
+	f->self_system = 0;
 	f->open_mask = t->open_mask;
 	return f;
 }
@@ -143,15 +164,12 @@ static __always_inline struct frame *push(struct thread_state *t, struct task_st
 static __always_inline void start_frame(struct thread_state *t, struct task_struct *task,
 					struct frame *f)
 {
-	struct usage usage = {};
-	u64 now;
+	u64 now = bpf_ktime_get_ns();
 
-	read_usage(task, &usage);
-	now = bpf_ktime_get_ns();
-	charge_top(t, task, now, &usage);
+	charge_top(t, task, now);
 	f->start = now;
 	if (knob_usage)
-		f->base = usage;
+		f->base = t->usage;
 	t->depth++;
 }
 
@@ -211,7 +229,6 @@ static __always_inline bool on_stack(const struct c_stack *stack, u64 sp)
  * abandoned spans, async exits out of order, the end of a thread. */
 struct close_walk {
 	u64 now;
-	struct usage usage;
 	u32 top;  /* depth at the start: step I looks at frame TOP - 1 - I */
 	u32 to;   /* the lowest frame to look at */
 	u8 flags; /* of the records */
@@ -237,7 +254,7 @@ static long close_step(u32 i, struct close_walk *walk)
 	if (!(f->flags & FRAME_DEAD) && (last || !walk->only_to) &&
 	    (last || !walk->unwind ||
 	     (!(f->flags & FRAME_ASYNC) && on_stack(&walk->stack, f->sp)))) {
-		emit_frame(t, f, walk->now, &walk->usage, last ? walk->to_flags : walk->flags);
+		emit_frame(t, f, walk->now, last ? walk->to_flags : walk->flags);
 		f->flags |= FRAME_DEAD;
 		t->dead++;
 	}

@@ -4,24 +4,13 @@
 #ifndef SPANTRACE_TASK_BPF_H
 #define SPANTRACE_TASK_BPF_H
 
+#include "cpu.bpf.h"
 #include "pid.bpf.h"
 
 /* Now, or the end of the trace once that has come. */
 static __always_inline u64 trace_time(void)
 {
 	return session_closed ? session_closed : bpf_ktime_get_ns();
-}
-
-/* Time that the CPU of TASK did not give to tasks since it started. The way to the CPU's run queue is by
- * the task's group: the symbol of the queue itself is not in every kernel's table. */
-static __always_inline u64 cpu_skew(struct task_struct *task)
-{
-	struct rq *rq;
-
-	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(struct cfs_rq, rq))
-		return 0;
-	rq = task->se.cfs_rq->rq;
-	return rq->clock - rq->clock_task;
 }
 
 static __always_inline void read_counts(struct task_struct *task, struct usage *u)
@@ -39,7 +28,7 @@ static __always_inline void read_usage(struct task_struct *task, struct usage *u
 {
 	if (!knob_usage)
 		return;
-	u->off = task->se.exec_start + cpu_skew(task) - task->se.sum_exec_runtime;
+	u->off = off_clock(task);
 	read_counts(task, u);
 }
 
@@ -191,32 +180,66 @@ static __noinline void free_chunks(struct thread_state *t)
 	bpf_loop(FRAMES_CHUNKS, free_chunk, &key, 0);
 }
 
-/* Charges the time since the stack last changed to the frame on top. Called at each change, so self
- * time is right whatever the order of enters and exits. */
-static __always_inline void charge_top(struct thread_state *t, struct task_struct *task, u64 now,
-				       const struct usage *usage)
+/* Of SLICE, the time since the stack last changed, what the task was off the CPU. A hypervisor's share is known at the
+ * scheduler's next update only: what a slice is too short for is left to the next ones. */
+static __always_inline u64 settle_off(struct thread_state *t, u64 slice, const struct usage *raw)
 {
-	struct frame *top;
+	s64 off = raw->off - t->usage.off;
 
-	if (t->depth) {
-		u64 slice = now - t->last;
+	if (unlikely(!t->last)) {
+		t->usage.off = raw->off;
+		return 0;
+	}
+	if (off <= 0)
+		return 0;
+	if (off > (s64)slice)
+		off = slice;
+	t->usage.off += off;
+	return off;
+}
 
-		top = frame_at(t, t->depth - 1);
-		if (top) {
-			top->self_ns += slice;
-			if (knob_usage) {
-				top->self_off += usage->off - t->last_usage.off;
-				top->self_run_delay += usage->run_delay - t->last_usage.run_delay;
-			}
-		}
+/* Charges the time since the stack last changed to the frame on top. RAW is what the kernel has counted by NOW; from
+ * here on t->usage is what of it was charged. */
+static __always_inline void charge(struct thread_state *t, struct task_struct *task, u64 now,
+				   const struct usage *raw)
+{
+	struct frame *top = t->depth ? frame_at(t, t->depth - 1) : NULL;
+	u64 slice = now - t->last, off = 0, system = 0;
+
+	if (knob_usage) {
+		off = settle_off(t, slice, raw);
+		system = split_run(t, task, top ? top->path : PATH_ROOT, slice - off);
+	}
+	if (t->depth)
 		t->inside += slice;
+	if (top) {
+		top->self_ns += slice;
+		if (knob_usage) {
+			top->self_off += off;
+			top->self_run_delay += raw->run_delay - t->usage.run_delay;
+			top->self_system += system;
+		}
 	}
 	t->last = now;
 	if (knob_usage) {
-		t->last_usage.off = usage->off;
-		t->last_usage.run_delay = usage->run_delay;
+		t->usage.run_delay = raw->run_delay;
+		t->usage.system += system;
+		t->usage.vol_switches = raw->vol_switches;
+		t->usage.invol_switches = raw->invol_switches;
+		t->usage.minor_faults = raw->minor_faults;
+		t->usage.major_faults = raw->major_faults;
 		t->last_run = task->se.sum_exec_runtime;
 	}
+}
+
+/* The same of the current task. Called at each change of its stack, so self time is right whatever the order of enters
+ * and exits. */
+static __always_inline void charge_top(struct thread_state *t, struct task_struct *task, u64 now)
+{
+	struct usage raw = {};
+
+	read_usage(task, &raw);
+	charge(t, task, now, &raw);
 }
 
 #endif

@@ -26,10 +26,14 @@ static void write_cpu(struct jsonw *w, const struct model_row *row, u32 metrics)
 
 	jsonw_u64(w, "cpu_ns", total->cpu_ns);
 	if (metrics & METRIC_CPU_SPLIT) {
-		jsonw_u64(w, "cpu_user_ns", row->cpu_user_ns);
-		jsonw_u64(w, "cpu_system_ns", row->cpu_system_ns);
+		jsonw_u64(w, "cpu_user_ns", minus(total->cpu_ns, total->cpu_system_ns));
+		jsonw_u64(w, "cpu_system_ns", total->cpu_system_ns);
 	}
 	jsonw_u64(w, "self_cpu_ns", row->self_cpu_ns);
+	if (metrics & METRIC_CPU_SPLIT) {
+		jsonw_u64(w, "self_cpu_user_ns", minus(row->self_cpu_ns, row->self_cpu_system_ns));
+		jsonw_u64(w, "self_cpu_system_ns", row->self_cpu_system_ns);
+	}
 	jsonw_u64(w, "run_delay_ns", total->run_delay_ns);
 	if (metrics & METRIC_WALL) {
 		u64 waiting = minus(row->busy_ns, total->cpu_ns);

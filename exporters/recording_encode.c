@@ -226,6 +226,8 @@ static bool encoder_counters(const struct model_span *span, u64 counters[RECORDI
 	counters[RECORDING_INVOL_SWITCHES] = span->total.invol_switches;
 	counters[RECORDING_MINOR_FAULTS] = span->total.minor_faults;
 	counters[RECORDING_MAJOR_FAULTS] = span->total.major_faults;
+	counters[RECORDING_SYSTEM_NS] = span->total.cpu_system_ns;
+	counters[RECORDING_SELF_SYSTEM_NS] = span->self_cpu_system_ns;
 	for (i = 0; i < RECORDING_COUNTERS; i++)
 		any |= counters[i];
 	return any;

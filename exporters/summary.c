@@ -17,10 +17,13 @@
 #define MAX_NAME_WIDTH 200
 #define LAST_DROP      7 /* of the columns below */
 
+#define IF_ANY  1 /* a column is shown if a node has something to show there */
+#define IF_WIDE 2 /* and if there is room for it on the terminal, or METRIC_CPU_EXACT asks for it */
+
 struct column {
 	const char *title;
 	u32 metrics;  /* shown if all of these were measured … */
-	int optional; /* … and, with 1, if a node has something to show there */
+	int optional; /* … and IF_…; 0: always */
 	int drop;     /* order in which columns give way on a narrow terminal; 0: never */
 	void (*cell)(char buf[FIGURES_SIZE], const struct model_row *row);
 };
@@ -72,6 +75,12 @@ static void cell_cpu(char buf[FIGURES_SIZE], const struct model_row *row)
 	figures_time(buf, row->total.cpu_ns);
 }
 
+static void cell_system(char buf[FIGURES_SIZE], const struct model_row *row)
+{
+	if (row->total.cpu_system_ns)
+		figures_time(buf, row->total.cpu_system_ns);
+}
+
 static void cell_alloc(char buf[FIGURES_SIZE], const struct model_row *row)
 {
 	figures_bytes(buf, row->alloc_bytes);
@@ -108,12 +117,13 @@ static void cell_max(char buf[FIGURES_SIZE], const struct model_row *row)
 
 static const struct column columns[] = {
 	{"count", 0, 0, 0, cell_count},
-	{"abandoned", 0, 1, 0, cell_abandoned},
-	{"open", 0, 1, 0, cell_open},
-	{"wall", METRIC_WALL, 1, 7, cell_wall},
+	{"abandoned", 0, IF_ANY, 0, cell_abandoned},
+	{"open", 0, IF_ANY, 0, cell_open},
+	{"wall", METRIC_WALL, IF_ANY, 7, cell_wall},
 	{"busy", METRIC_WALL, 0, 0, cell_busy},
 	{"self", METRIC_WALL, 0, 4, cell_self},
 	{"cpu", METRIC_CPU, 0, 5, cell_cpu},
+	{"sys", METRIC_CPU_SPLIT, IF_WIDE, 0, cell_system},
 	{"alloc", METRIC_ALLOC, 0, 0, cell_alloc},
 	{"in use", METRIC_HEAP, 0, 0, cell_inuse},
 	{"mean", METRIC_WALL, 0, 2, cell_mean},
@@ -162,6 +172,9 @@ static void measure(struct table *t, u32 metrics)
 
 		if ((metrics & columns[c].metrics) != columns[c].metrics)
 			continue;
+		if (columns[c].optional == IF_WIDE && !t->options->width &&
+		    !(metrics & METRIC_CPU_EXACT))
+			continue;
 		for (u32 i = 0; i < t->tree->nnodes; i++) {
 			if (!t->tree->nodes[i].has_spans)
 				continue;
@@ -197,6 +210,10 @@ static void fit(struct table *t)
 {
 	unsigned width = t->options->width;
 
+	for (size_t c = 0; c < NCOLUMNS && width && table_width(t) > width; c++) {
+		if (columns[c].optional == IF_WIDE)
+			t->widths[c] = 0;
+	}
 	for (int drop = 1; width && table_width(t) > width; drop++) {
 		unsigned others = table_width(t) - t->name_width;
 

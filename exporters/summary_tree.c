@@ -271,6 +271,7 @@ static int add_row(struct summary_node *node, const struct model_row *row)
 	sum->busy_ns += row->busy_ns;
 	sum->self_ns += row->self_ns;
 	sum->total.cpu_ns += row->total.cpu_ns;
+	sum->total.cpu_system_ns += row->total.cpu_system_ns;
 	sum->alloc_bytes += row->alloc_bytes;
 	sum->inuse_bytes += row->inuse_bytes;
 	node->finished_ns += (unsigned __int128)row->mean_ns * row->count;

@@ -6,9 +6,9 @@
 /* Open spans on one thread: the first FRAMES_NEAR stand in the thread's state, the rest in chunks that
  * only threads which go that deep have; both below a page, the most that every kernel gives from any
  * context. Deeper spans are counted too_deep. */
-#define FRAMES_NEAR   24
-#define FRAMES_CHUNK  29
-#define FRAMES_CHUNKS 8
+#define FRAMES_NEAR   18
+#define FRAMES_CHUNK  17
+#define FRAMES_CHUNKS 14
 #define FRAMES_MAX    (FRAMES_NEAR + FRAMES_CHUNKS * FRAMES_CHUNK)
 #define CHUNKS_MAX    (1u << 16) /* in the whole trace */
 

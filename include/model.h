@@ -69,6 +69,7 @@ struct model_label {
 /* What the kernel counted for one span, inclusive of what ran inside it. */
 struct model_counters {
 	u64 cpu_ns;
+	u64 cpu_system_ns; /* of cpu; the rest is user time */
 	u64 run_delay_ns;
 	u64 vol_switches;
 	u64 invol_switches;
@@ -92,6 +93,7 @@ struct model_span {
 	u64 busy_ns;
 	u64 self_ns;
 	u64 self_cpu_ns;
+	u64 self_cpu_system_ns;
 	u64 self_run_delay_ns;
 	struct model_counters total;
 	u32 flags;
@@ -115,6 +117,10 @@ struct model_event {
 #define METRIC_CPU_SPLIT 0x04u /* user and system */
 #define METRIC_ALLOC     0x08u
 #define METRIC_HEAP      0x10u
+#define METRIC_CPU_EXACT 0x40u /* the split is by kernel entries and exits, not by ticks */
+
+/* What is measured where nothing else is asked for. */
+#define METRICS_DEFAULT (METRIC_WALL | METRIC_CPU | METRIC_CPU_SPLIT)
 
 struct histogram; /* user/histogram.h; exporters read it through model_quantile() */
 
@@ -129,6 +135,7 @@ struct model_row {
 	u64 busy_ns;
 	u64 self_ns;
 	u64 self_cpu_ns;
+	u64 self_cpu_system_ns;
 	struct model_counters total;
 	u64 min_ns;
 	u64 max_ns;
@@ -151,8 +158,6 @@ struct model_row {
 	u64 abandoned; /* of count, those without an exit of their own */
 	u64 open;      /* not in count */
 	u64 mean_ns;
-	u64 cpu_user_ns;
-	u64 cpu_system_ns;
 	u64 alloc_objects;
 	u64 alloc_bytes;
 	u64 inuse_objects;

@@ -132,7 +132,9 @@ enum recording_counter {
 	RECORDING_INVOL_SWITCHES = 5,
 	RECORDING_MINOR_FAULTS = 6,
 	RECORDING_MAJOR_FAULTS = 7,
-	RECORDING_COUNTERS = 8,
+	RECORDING_SYSTEM_NS = 8, /* of cpu */
+	RECORDING_SELF_SYSTEM_NS = 9,
+	RECORDING_COUNTERS = 10,
 };
 
 /* labels = varint (ref LABELS << 3 | how many), then for each of its keys a ref text or a zigzag number. */

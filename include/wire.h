@@ -92,6 +92,8 @@ struct wire_head {
 
 /* Time off the CPU and what else the scheduler and the memory manager counted. cpu = busy - off. */
 struct wire_usage {
+	u64 system_ns; /* user time is the rest of cpu */
+	u64 self_system_ns;
 	u64 off_ns;
 	u64 run_delay_ns;
 	u64 self_off_ns;
@@ -103,7 +105,7 @@ struct wire_usage {
 };
 
 /* A thread span at its exit, or a segment of an async span. Most spans were never off the CPU and never
- * faulted: those end after self_ns. A segment is always whole. */
+ * faulted: those end after their system time or, without any, before it. A segment is always whole. */
 struct wire_span {
 	struct wire_head head;
 	u32 path;
@@ -117,7 +119,8 @@ struct wire_span {
 };
 
 #define WIRE_SPAN_SHORT 40u
-#define WIRE_SPAN_WHOLE 96u /* all but the labels */
+#define WIRE_SPAN_SPLIT 56u  /* and the system time */
+#define WIRE_SPAN_WHOLE 112u /* all but the labels */
 
 /* An async span at its close. The table's value while it lives. */
 struct wire_async {
@@ -133,6 +136,8 @@ struct wire_async {
 	u64 run_delay_ns;
 	u64 self_off_ns;
 	u64 self_run_delay_ns;
+	u64 system_ns;
+	u64 self_system_ns;
 	u64 vol_switches;
 	u64 invol_switches;
 	u64 minor_faults;
@@ -171,6 +176,8 @@ struct wire_row {
 	u64 run_delay_ns;
 	u64 self_off_ns;
 	u64 self_run_delay_ns;
+	u64 system_ns;
+	u64 self_system_ns;
 	u64 vol_switches;
 	u64 invol_switches;
 	u64 minor_faults;
@@ -180,6 +187,7 @@ struct wire_row {
 	u64 segment_ns; /* self of segments */
 	u64 segment_off_ns;
 	u64 segment_run_delay_ns;
+	u64 segment_system_ns;
 	u32 async;  /* other threads write to it: the row stays for the whole trace */
 	u32 values; /* an event's marker carries a value */
 };
@@ -268,19 +276,21 @@ enum wire_loss {
 };
 
 _Static_assert(sizeof(struct wire_head) == 8, "wire layout");
-_Static_assert(sizeof(struct wire_usage) == 48, "wire layout");
+_Static_assert(sizeof(struct wire_usage) == 64, "wire layout");
 _Static_assert(sizeof(struct wire_path) == 16, "wire layout");
 _Static_assert(sizeof(struct wire_site) == 240, "wire layout");
-_Static_assert(sizeof(struct wire_span) == 128, "wire layout");
+_Static_assert(sizeof(struct wire_span) == 144, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, usage) == WIRE_SPAN_SHORT, "wire layout");
-_Static_assert(sizeof(struct wire_async) == 160, "wire layout");
+_Static_assert(__builtin_offsetof(struct wire_span, usage.off_ns) == WIRE_SPAN_SPLIT,
+	       "wire layout");
+_Static_assert(sizeof(struct wire_async) == 176, "wire layout");
 _Static_assert(sizeof(struct wire_event) == 64, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, labels) == WIRE_SPAN_WHOLE, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_event, labels) == WIRE_EVENT_SHORT, "wire layout");
 _Static_assert(sizeof(struct wire_thread) == 64, "wire layout");
 _Static_assert(sizeof(struct wire_thread_end) == 48, "wire layout");
 _Static_assert(sizeof(struct wire_life) == 48, "wire layout");
-_Static_assert(sizeof(struct wire_row) == 184, "wire layout");
+_Static_assert(sizeof(struct wire_row) == 208, "wire layout");
 _Static_assert(sizeof(struct wire_octave) == 264, "wire layout");
 _Static_assert(sizeof(struct wire_async_key) == 16, "wire layout");
 

@@ -240,7 +240,7 @@ static int settle_list(struct options *o, char **rest)
 static int parse(int argc, char **argv, unsigned form, struct options *out)
 {
 	CLEANUP(options_free)
-	struct options o = {.metrics = METRIC_WALL | METRIC_CPU,
+	struct options o = {.metrics = METRICS_DEFAULT,
 			    .follow = true,
 			    .ring_bytes = RING_BYTES_DEFAULT,
 			    .rows = ROWS_DEFAULT,

@@ -17,11 +17,13 @@ static const struct {
 	const char *name;
 	u32 bit;
 	bool built;
+	bool asked_for; /* by its name only: not in "all" */
 } metrics_table[] = {
-	{"wall", METRIC_WALL, true},
-	{"cpu", METRIC_CPU, true},
-	{"alloc", METRIC_ALLOC, false},
-	{"heap", METRIC_HEAP, false},
+	{"wall", METRIC_WALL, true, false},
+	{"cpu", METRIC_CPU | METRIC_CPU_SPLIT, true, false},
+	{"cpu=exact", METRIC_CPU | METRIC_CPU_SPLIT | METRIC_CPU_EXACT, true, true},
+	{"alloc", METRIC_ALLOC, false, false},
+	{"heap", METRIC_HEAP, false, false},
 };
 
 #define NMETRICS (sizeof(metrics_table) / sizeof(metrics_table[0]))
@@ -157,7 +159,8 @@ static int add_metric(u32 *metrics, const char *word, size_t len)
 	for (size_t i = 0; i < NMETRICS; i++) {
 		const char *name = metrics_table[i].name;
 
-		if (!all && (strlen(name) != len || strncmp(name, word, len) != 0))
+		if (all ? metrics_table[i].asked_for
+			: (strlen(name) != len || strncmp(name, word, len) != 0))
 			continue;
 		if (!metrics_table[i].built) {
 			log_error("-m: metric %s is not in this version; it measures wall,cpu",

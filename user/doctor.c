@@ -81,6 +81,8 @@ static const struct plain vital[] = {
 static const struct plain better[] = {
 	{FACT(sched_info), false, false, "tasks carry run_delay: CPU time splits from waiting",
 	 "tasks carry no run_delay, so CPU metrics fail: use -m wall, or a kernel with BTF and CONFIG_SCHED_INFO"},
+	{FACT(fault_hooks), true, false, "-m cpu=exact counts page faults as system time",
+	 "BPF programs may not stand at the kernel's functions: -m cpu=exact counts page faults as user time"},
 	{FACT(map_files), false, false,
 	 "mapped files open by /proc/PID/map_files, also deleted ones and memfds",
 	 "/proc/PID/map_files does not open, so deleted files and memfds can be missed: give it CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN"},

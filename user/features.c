@@ -341,6 +341,8 @@ static void probe_btf(struct features *f)
 	if (!f->bpf_error) {
 		f->tp_btf = takes_tracing(btf, BPF_TRACE_RAW_TP, "btf_trace_sched_process_exec",
 					  BTF_KIND_TYPEDEF);
+		f->fault_hooks =
+			takes_tracing(btf, BPF_TRACE_FENTRY, "handle_mm_fault", BTF_KIND_FUNC);
 		f->iter_task = takes_tracing(btf, BPF_TRACE_ITER, "bpf_iter_task", BTF_KIND_FUNC);
 	}
 	btf__free(btf);

@@ -68,6 +68,7 @@ struct features {
 	/* What makes it better. */
 	bool uprobe_multi_pid_exact; /* the pid filter of uprobe_multi is per process, not per thread */
 	bool sched_info;      /* task_struct.sched_info.run_delay, and the exec times of .se */
+	bool fault_hooks;     /* programs may stand at handle_mm_fault: page faults are timed */
 	bool map_files;       /* mapped files open through /proc/PID/map_files */
 	bool mmap_events;     /* perf reports new mappings machine-wide */
 	bool memlock_charged; /* BPF memory counts against RLIMIT_MEMLOCK (before 5.11) */

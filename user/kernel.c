@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kernel_impl.h"
@@ -51,6 +52,36 @@ static u32 power_of_two(u32 n)
 	return p;
 }
 
+/* The kernel's clock ticks as often as its coarse clocks move. */
+static u32 kernel_tick_ns(void)
+{
+	struct timespec tick;
+
+	return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) ? 10000000 : (u32)tick.tv_nsec;
+}
+
+static void kernel_want_stays(struct spantrace_bpf *skel, bool faults)
+{
+	bpf_program__set_autoload(skel->progs.call_begin, true);
+	bpf_program__set_autoload(skel->progs.call_end, true);
+	bpf_program__set_autoload(skel->progs.fault_begin, faults);
+	bpf_program__set_autoload(skel->progs.fault_end, faults);
+}
+
+/* The exit first: an entry that is seen has its exit seen. */
+static int kernel_attach_stays(struct spantrace_bpf *skel, bool faults)
+{
+	skel->links.call_end = bpf_program__attach(skel->progs.call_end);
+	skel->links.call_begin = bpf_program__attach(skel->progs.call_begin);
+	if (!skel->links.call_end || !skel->links.call_begin)
+		return -errno;
+	if (!faults)
+		return 0;
+	skel->links.fault_end = bpf_program__attach(skel->progs.fault_end);
+	skel->links.fault_begin = bpf_program__attach(skel->progs.fault_begin);
+	return skel->links.fault_end && skel->links.fault_begin ? 0 : -errno;
+}
+
 /* Sizes and knobs, between open and load. */
 static int kernel_configure(struct kernel *kernel, const struct kernel_options *options,
 			    bool faults)
@@ -63,6 +94,10 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	skel->rodata->knob_all_processes = options->all_processes;
 	skel->rodata->knob_rows = options->rows;
 	skel->rodata->knob_usage = options->usage;
+	skel->rodata->knob_tick_ns = kernel_tick_ns();
+	skel->rodata->knob_cpu_exact = options->cpu_exact;
+	if (options->cpu_exact)
+		kernel_want_stays(skel, options->cpu_faults);
 	skel->rodata->knob_cpus = slots;
 	skel->rodata->knob_cgroup = options->cgroup;
 	skel->rodata->knob_self = (u32)getpid();
@@ -178,7 +213,7 @@ static int kernel_setup(struct kernel *kernel, const struct kernel_options *opti
 	skel->links.collect_open = bpf_program__attach(skel->progs.collect_open);
 	if (!skel->links.process_exec || !skel->links.process_exit || !skel->links.collect_open)
 		return -errno;
-	return 0;
+	return options->cpu_exact ? kernel_attach_stays(skel, options->cpu_faults) : 0;
 }
 
 static int kernel_try(const struct kernel_options *options, bool faults, struct kernel **out)
@@ -422,6 +457,8 @@ void kernel_add_segment(struct kernel *kernel, u32 process, u32 def,
 	span.run_delay_ns += segment->usage.run_delay_ns;
 	span.self_off_ns += segment->usage.self_off_ns;
 	span.self_run_delay_ns += segment->usage.self_run_delay_ns;
+	span.system_ns += segment->usage.system_ns;
+	span.self_system_ns += segment->usage.self_system_ns;
 	span.vol_switches += segment->usage.vol_switches;
 	span.invol_switches += segment->usage.invol_switches;
 	span.minor_faults += segment->usage.minor_faults;

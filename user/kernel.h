@@ -22,6 +22,8 @@ struct kernel_options {
 	u32 pid_ns; /* inode of the PID namespace that pids are of; 0: the machine's first one */
 	u32 rows;   /* room for totals in rows; 0: records of single spans */
 	bool usage; /* cpu, run delay, switches, faults */
+	bool cpu_exact;    /* system time by kernel entries and exits … */
+	bool cpu_faults;   /* … page faults among them */
 	bool uprobe_multi; /* programs are loaded for uprobe_multi links, else for perf events */
 	u32 nsites;        /* room in the site table */
 	size_t ring_bytes; /* of each CPU's ring; a power of two, at least a page */

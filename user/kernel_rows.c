@@ -180,6 +180,8 @@ static void take_row(struct kernel *kernel, u32 index, kernel_row_fn fn, void *c
 	gained.run_delay_ns = gain(&now->run_delay_ns, &taken->run_delay_ns);
 	gained.self_off_ns = gain(&now->self_off_ns, &taken->self_off_ns);
 	gained.self_run_delay_ns = gain(&now->self_run_delay_ns, &taken->self_run_delay_ns);
+	gained.system_ns = gain(&now->system_ns, &taken->system_ns);
+	gained.self_system_ns = gain(&now->self_system_ns, &taken->self_system_ns);
 	gained.vol_switches = gain(&now->vol_switches, &taken->vol_switches);
 	gained.invol_switches = gain(&now->invol_switches, &taken->invol_switches);
 	gained.minor_faults = gain(&now->minor_faults, &taken->minor_faults);
@@ -188,6 +190,7 @@ static void take_row(struct kernel *kernel, u32 index, kernel_row_fn fn, void *c
 	gained.segment_off_ns = gain(&now->segment_off_ns, &taken->segment_off_ns);
 	gained.segment_run_delay_ns =
 		gain(&now->segment_run_delay_ns, &taken->segment_run_delay_ns);
+	gained.segment_system_ns = gain(&now->segment_system_ns, &taken->segment_system_ns);
 	gained.least_ns = __atomic_load_n(&now->least_ns, __ATOMIC_RELAXED);
 	gained.most_ns = __atomic_load_n(&now->most_ns, __ATOMIC_RELAXED);
 	any = n || gained.count || gained.open || gained.segment_ns;

@@ -66,7 +66,8 @@ static int info_item(struct replay_info *info, struct recording_bytes *b, u8 tag
 		if (!bytes_get(b, &metrics))
 			return -EBADMSG;
 		/* Others are in no counter of this version. */
-		info->metrics = metrics & (METRIC_WALL | METRIC_CPU);
+		info->metrics =
+			metrics & (METRIC_WALL | METRIC_CPU | METRIC_CPU_SPLIT | METRIC_CPU_EXACT);
 		return 0;
 	}
 	return -EBADMSG;
@@ -231,7 +232,7 @@ static int reader_first_block(struct recording_reader *r)
 	int got = recording_input_next(&r->input, &r->pending, &payload);
 	int err;
 
-	info->metrics = METRIC_WALL | METRIC_CPU;
+	info->metrics = METRICS_DEFAULT;
 	if (got < 0) {
 		log_error("cannot read %s: %s", info->path, strerror(-got));
 		return got;

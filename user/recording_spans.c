@@ -106,6 +106,8 @@ static bool spans_counters(struct spans *s)
 		.major_faults = counters[RECORDING_MAJOR_FAULTS],
 	};
 	span->self_cpu_ns = span->self_ns - at_most(counters[RECORDING_SELF_OFF_NS], span->self_ns);
+	span->total.cpu_system_ns = at_most(counters[RECORDING_SYSTEM_NS], span->total.cpu_ns);
+	span->self_cpu_system_ns = at_most(counters[RECORDING_SELF_SYSTEM_NS], span->self_cpu_ns);
 	span->self_run_delay_ns = counters[RECORDING_SELF_RUN_DELAY_NS];
 	return true;
 }
@@ -145,6 +147,7 @@ static int spans_span(struct spans *s, u8 tag)
 	} else {
 		span->total = (struct model_counters){.cpu_ns = span->busy_ns};
 		span->self_cpu_ns = span->self_ns;
+		span->self_cpu_system_ns = 0;
 		span->self_run_delay_ns = 0;
 	}
 	span->nlabels = 0;

@@ -153,6 +153,8 @@ static int session_load(struct session *s)
 		.pid_ns = s->features.pid_ns_initial ? 0 : s->features.pid_ns,
 		.follow = options->follow,
 		.usage = options->metrics & METRIC_CPU,
+		.cpu_exact = options->metrics & METRIC_CPU_EXACT,
+		.cpu_faults = s->features.fault_hooks,
 		.uprobe_multi = s->features.uprobe_multi,
 		.nsites = session_room(s),
 		.ring_bytes = options->ring_bytes,
@@ -170,6 +172,9 @@ static int session_load(struct session *s)
 		log_error("%s; `spantrace doctor` shows what is missing", why);
 		return err;
 	}
+	if (kernel.cpu_exact && !kernel.cpu_faults)
+		log_warn(
+			"-m cpu=exact: this kernel lets no BPF program stand at its functions, so page faults count as user time");
 	paths = kernel_paths(s->kernel, &npaths);
 	err = trace_new(paths, npaths, options->metrics, &s->trace);
 	if (!err) {

@@ -11,15 +11,17 @@ static u64 at_most(u64 value, u64 limit)
 }
 
 /* A span of BUSY time on the CPU, waiting and blocked: the parts add up to the whole. */
-static void trace_usage(struct model_span *span, u64 off, u64 run_delay, u64 self_off,
-			u64 self_run_delay)
+static void trace_usage(struct model_span *span, const struct wire_usage *usage)
 {
-	off = at_most(off, span->busy_ns);
-	self_off = at_most(self_off, span->self_ns);
+	u64 off = at_most(usage->off_ns, span->busy_ns);
+	u64 self_off = at_most(usage->self_off_ns, span->self_ns);
+
 	span->total.cpu_ns = span->busy_ns - off;
-	span->total.run_delay_ns = at_most(run_delay, off);
+	span->total.run_delay_ns = at_most(usage->run_delay_ns, off);
+	span->total.cpu_system_ns = at_most(usage->system_ns, span->total.cpu_ns);
 	span->self_cpu_ns = span->self_ns - self_off;
-	span->self_run_delay_ns = at_most(self_run_delay, self_off);
+	span->self_run_delay_ns = at_most(usage->self_run_delay_ns, self_off);
+	span->self_cpu_system_ns = at_most(usage->self_system_ns, span->self_cpu_ns);
 }
 
 /* Where a record belongs: fills SPAN's thread, path and labels (NULL: it has none). False, counted, when there is no
@@ -60,11 +62,17 @@ static void trace_span(struct trace *trace, const struct wire_span *record)
 		return;
 	span.total.cpu_ns = span.busy_ns;
 	span.self_cpu_ns = span.self_ns;
-	if (record->head.size > WIRE_SPAN_SHORT) {
+	if (record->head.size == WIRE_SPAN_SPLIT) {
+		const struct wire_usage usage = {
+			.system_ns = record->usage.system_ns,
+			.self_system_ns = record->usage.self_system_ns,
+		};
+
+		trace_usage(&span, &usage);
+	} else if (record->head.size > WIRE_SPAN_SHORT) {
 		const struct wire_usage *u = &record->usage;
 
-		trace_usage(&span, u->off_ns, u->run_delay_ns, u->self_off_ns,
-			    u->self_run_delay_ns);
+		trace_usage(&span, u);
 		span.total.vol_switches = u->vol_switches;
 		span.total.invol_switches = u->invol_switches;
 		span.total.minor_faults = u->minor_faults;
@@ -84,12 +92,19 @@ static void trace_async(struct trace *trace, const struct wire_async *record)
 		.self_ns = at_most(record->self_ns, record->busy_ns),
 		.flags = MODEL_ASYNC | (record->head.flags & (WIRE_ABANDONED | WIRE_OPEN)),
 	};
+	const struct wire_usage usage = {
+		.off_ns = record->off_ns,
+		.run_delay_ns = record->run_delay_ns,
+		.self_off_ns = record->self_off_ns,
+		.self_run_delay_ns = record->self_run_delay_ns,
+		.system_ns = record->system_ns,
+		.self_system_ns = record->self_system_ns,
+	};
 
 	if (!trace_place(trace, &record->head, record->path, record->site,
 			 record->head.flags & WIRE_LABELS ? record->labels : NULL, &span))
 		return;
-	trace_usage(&span, record->off_ns, record->run_delay_ns, record->self_off_ns,
-		    record->self_run_delay_ns);
+	trace_usage(&span, &usage);
 	span.total.vol_switches = record->vol_switches;
 	span.total.invol_switches = record->invol_switches;
 	span.total.minor_faults = record->minor_faults;
@@ -181,8 +196,8 @@ void trace_record(struct trace *trace, const void *data, size_t size)
 		goto damaged;
 	switch (head->kind) {
 	case WIRE_SPAN:
-		if (head->size != WIRE_SPAN_SHORT && head->size != WIRE_SPAN_WHOLE &&
-		    head->size != sizeof(struct wire_span))
+		if (head->size != WIRE_SPAN_SHORT && head->size != WIRE_SPAN_SPLIT &&
+		    head->size != WIRE_SPAN_WHOLE && head->size != sizeof(struct wire_span))
 			goto damaged;
 		if (head->flags & WIRE_LABELS && head->size != sizeof(struct wire_span))
 			goto damaged;

@@ -120,6 +120,7 @@ static void trace_add_work(struct trace_row *row, const struct model_span *span)
 	}
 	row->model.work.busy_ns += span->self_ns;
 	row->model.work.cpu_ns += span->self_cpu_ns;
+	row->model.work.cpu_system_ns += span->self_cpu_system_ns;
 	row->model.work.run_delay_ns += span->self_run_delay_ns;
 }
 
@@ -133,7 +134,9 @@ static int trace_add_span(struct trace_row *row, const struct model_span *span)
 	m->busy_ns += span->busy_ns;
 	m->self_ns += span->self_ns;
 	m->self_cpu_ns += span->self_cpu_ns;
+	m->self_cpu_system_ns += span->self_cpu_system_ns;
 	m->total.cpu_ns += span->total.cpu_ns;
+	m->total.cpu_system_ns += span->total.cpu_system_ns;
 	m->total.run_delay_ns += span->total.run_delay_ns;
 	m->total.vol_switches += span->total.vol_switches;
 	m->total.invol_switches += span->total.invol_switches;
@@ -186,7 +189,9 @@ static int trace_add_gain(struct trace_row *row, const struct wire_row *gained,
 	m->busy_ns += gained->busy_ns;
 	m->self_ns += gained->self_ns;
 	m->self_cpu_ns += gained->self_ns - gained->self_off_ns;
+	m->self_cpu_system_ns += gained->self_system_ns;
 	m->total.cpu_ns += gained->busy_ns - gained->off_ns;
+	m->total.cpu_system_ns += gained->system_ns;
 	m->total.run_delay_ns += gained->run_delay_ns;
 	m->total.vol_switches += gained->vol_switches;
 	m->total.invol_switches += gained->invol_switches;
@@ -194,12 +199,14 @@ static int trace_add_gain(struct trace_row *row, const struct wire_row *gained,
 	m->total.major_faults += gained->major_faults;
 	m->work.busy_ns += gained->segment_ns;
 	m->work.cpu_ns += gained->segment_ns - gained->segment_off_ns;
+	m->work.cpu_system_ns += gained->segment_system_ns;
 	m->work.run_delay_ns += gained->segment_run_delay_ns;
 	if (gained->async) {
 		m->work.idle_ns += minus(gained->wall_ns, gained->busy_ns);
 	} else {
 		m->work.busy_ns += gained->self_ns;
 		m->work.cpu_ns += gained->self_ns - gained->self_off_ns;
+		m->work.cpu_system_ns += gained->self_system_ns;
 		m->work.run_delay_ns += gained->self_run_delay_ns;
 	}
 	row->open_wall_ns += gained->open_wall_ns;

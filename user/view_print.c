@@ -229,12 +229,17 @@ static void add_number(struct text_buf *b, const char *key, u64 value, const cha
 	text_add_str(b, "\n");
 }
 
-static void add_counters(struct text_buf *b, const struct model_span *span, const char *ns)
+static void add_counters(struct view *view, const struct model_span *span, const char *ns)
 {
+	struct text_buf *b = &view->text;
 	const struct model_counters *total = &span->total;
 
 	add_number(b, "cpu", total->cpu_ns, ns);
+	if (view->metrics & METRIC_CPU_SPLIT)
+		add_number(b, "cpu_system", total->cpu_system_ns, ns);
 	add_number(b, "self_cpu", span->self_cpu_ns, ns);
+	if (view->metrics & METRIC_CPU_SPLIT)
+		add_number(b, "self_cpu_system", span->self_cpu_system_ns, ns);
 	add_number(b, "run_delay", total->run_delay_ns, ns);
 	add_number(b, "blocked", minus(minus(span->busy_ns, total->cpu_ns), total->run_delay_ns),
 		   ns);
@@ -254,7 +259,7 @@ static void add_span_block(struct view *view, const struct model_span *span)
 	add_number(b, "busy", span->busy_ns, ns);
 	add_number(b, "self", span->self_ns, ns);
 	if (view->metrics & METRIC_CPU)
-		add_counters(b, span, ns);
+		add_counters(view, span, ns);
 	if (span->flags & (MODEL_ASYNC | MODEL_SEGMENT))
 		add_number(b, "id", span->id, "");
 }
@@ -308,7 +313,11 @@ static void put_span(struct jsonw *w, const struct view *view, const struct mode
 	jsonw_u64(w, "self_ns", span->self_ns);
 	if (view->metrics & METRIC_CPU) {
 		jsonw_u64(w, "cpu_ns", total->cpu_ns);
+		if (view->metrics & METRIC_CPU_SPLIT)
+			jsonw_u64(w, "cpu_system_ns", total->cpu_system_ns);
 		jsonw_u64(w, "self_cpu_ns", span->self_cpu_ns);
+		if (view->metrics & METRIC_CPU_SPLIT)
+			jsonw_u64(w, "self_cpu_system_ns", span->self_cpu_system_ns);
 		jsonw_u64(w, "run_delay_ns", total->run_delay_ns);
 		jsonw_u64(w, "blocked_ns",
 			  minus(minus(span->busy_ns, total->cpu_ns), total->run_delay_ns));

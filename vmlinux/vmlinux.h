@@ -144,6 +144,8 @@ struct task_struct {
 	pid_t tgid;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
+	u64 utime;
+	u64 stime;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	u64 start_time;

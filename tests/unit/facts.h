@@ -39,6 +39,7 @@ static inline struct features facts_good(void)
 		.uprobe_perf = true,
 		.uprobe_multi_pid_exact = true,
 		.sched_info = true,
+		.fault_hooks = true,
 		.map_files = true,
 		.mmap_events = true,
 	};
@@ -54,7 +55,7 @@ static inline struct features facts_nobody(void)
 	f.bpf_error = -EPERM;
 	f.ringbuf = f.task_storage = f.bpf_loop = f.attach_cookie = f.read_kernel = false;
 	f.tp_btf = f.iter_task = f.uprobe_multi = f.uprobe_multi_pid_exact = false;
-	f.uprobe_perf = f.map_files = f.mmap_events = false;
+	f.uprobe_perf = f.fault_hooks = f.map_files = f.mmap_events = false;
 	f.perf_error = -EACCES;
 	return f;
 }

@@ -76,6 +76,8 @@ static void fill_rows(struct sample *s)
 	row->wall_ns = row->busy_ns = 4 * S;
 	row->self_ns = row->work.busy_ns = 3 * S;
 	row->total.cpu_ns = 2 * S;
+	row->total.cpu_system_ns = 400 * MS;
+	row->self_cpu_system_ns = row->work.cpu_system_ns = 300 * MS;
 	row->self_cpu_ns = row->work.cpu_ns = 1500 * MS;
 	row->total.run_delay_ns = 200 * MS;
 	row->work.run_delay_ns = 100 * MS;

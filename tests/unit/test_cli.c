@@ -89,7 +89,7 @@ static void test_defaults(void **state)
 	assert_int_equal(o.npids, 1);
 	assert_int_equal(o.pids[0], 42);
 	assert_int_equal(o.duration_ns, 0);
-	assert_int_equal(o.metrics, METRIC_WALL | METRIC_CPU);
+	assert_int_equal(o.metrics, METRICS_DEFAULT);
 	assert_true(o.follow);
 	assert_false(o.json);
 	assert_false(o.quiet);
@@ -163,7 +163,11 @@ static void test_options(void **state)
 	assert_string_equal(o.spans[0]->label.name, "q");
 	assert_int_equal(o.spans[1]->id_arg, 1);
 	assert_int_equal(o.verbose, 2);
-	assert_int_equal(o.metrics, METRIC_WALL | METRIC_CPU);
+	assert_int_equal(o.metrics, METRICS_DEFAULT);
+	options_free(&o);
+
+	good(&w, "spantrace -a -m cpu=exact", &o);
+	assert_int_equal(o.metrics, METRICS_DEFAULT | METRIC_CPU_EXACT);
 	options_free(&o);
 }
 

@@ -81,6 +81,7 @@ static void test_doctor_each(void **state)
 		offsetof(struct features, uprobe_perf),
 		offsetof(struct features, uprobe_multi_pid_exact),
 		offsetof(struct features, sched_info),
+		offsetof(struct features, fault_hooks),
 		offsetof(struct features, map_files),
 		offsetof(struct features, mmap_events),
 	};

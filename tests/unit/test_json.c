@@ -119,6 +119,21 @@ static void test_paths(void **state)
 	free(json);
 }
 
+/* User and system time are all of the time on the CPU. */
+static void test_split(void **state)
+{
+	struct sample *s = *state;
+	char *json;
+
+	s->profile.metrics = METRICS_DEFAULT;
+	json = export(s);
+	assert_non_null(strstr(json, "\"cpu_ns\": 2000000000, \"cpu_user_ns\": 1600000000, "
+				     "\"cpu_system_ns\": 400000000, \"self_cpu_ns\": 1500000000, "
+				     "\"self_cpu_user_ns\": 1200000000, "
+				     "\"self_cpu_system_ns\": 300000000, "));
+	free(json);
+}
+
 static void test_metrics(void **state)
 {
 	static const struct {
@@ -239,14 +254,9 @@ static void test_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_whole),
-		TEST(test_pid_inside),
-		TEST(test_paths),
-		TEST(test_metrics),
-		TEST(test_rows_without_finished_spans),
-		TEST(test_clamped),
-		TEST(test_labels),
-		TEST(test_odd_names),
+		TEST(test_whole),   TEST(test_pid_inside), TEST(test_paths),
+		TEST(test_metrics), TEST(test_split),      TEST(test_rows_without_finished_spans),
+		TEST(test_clamped), TEST(test_labels),     TEST(test_odd_names),
 		TEST(test_nothing),
 	};
 

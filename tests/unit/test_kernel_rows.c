@@ -106,6 +106,41 @@ static void test_gains_are_told_once(void **state)
 	assert_int_equal(f->pieces[1].counts[63], 1);
 }
 
+/* Each field of a row comes through, and only what is new of it. */
+static void test_every_sum_is_told(void **state)
+{
+	static const size_t sums[] = {
+		offsetof(struct wire_row, off_ns),
+		offsetof(struct wire_row, run_delay_ns),
+		offsetof(struct wire_row, self_off_ns),
+		offsetof(struct wire_row, self_run_delay_ns),
+		offsetof(struct wire_row, system_ns),
+		offsetof(struct wire_row, self_system_ns),
+		offsetof(struct wire_row, vol_switches),
+		offsetof(struct wire_row, segment_ns),
+		offsetof(struct wire_row, segment_off_ns),
+		offsetof(struct wire_row, segment_run_delay_ns),
+		offsetof(struct wire_row, segment_system_ns),
+	};
+	struct fake *f = *state;
+	char *row = (char *)&f->kernel.rows[2];
+	u64 told;
+
+	f->kernel.rows[2] = (struct wire_row){.thread = 7, .path = 9};
+	for (u64 round = 1; round <= 2; round++) {
+		f->n = 0;
+		f->kernel.rows[2].count++;
+		for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++)
+			*(u64 *)(row + sums[i]) += 100 * round + i;
+		kernel_take_rows(&f->kernel, note, f);
+		assert_int_equal(f->n, 1);
+		for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++) {
+			memcpy(&told, (char *)&f->gained[0] + sums[i], sizeof(told));
+			assert_int_equal(told, 100 * round + i);
+		}
+	}
+}
+
 static void test_counters_of_the_histogram_wrap(void **state)
 {
 	struct fake *f = *state;
@@ -150,6 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_gains_are_told_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_every_sum_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_counters_of_the_histogram_wrap, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_rows_that_are_not_in_use, setup, teardown),

@@ -47,6 +47,7 @@ static void check_span(const struct model_span *got, const struct model_span *wa
 	assert_int_equal(got->busy_ns, want->busy_ns);
 	assert_int_equal(got->self_ns, want->self_ns);
 	assert_int_equal(got->self_cpu_ns, want->self_cpu_ns);
+	assert_int_equal(got->self_cpu_system_ns, want->self_cpu_system_ns);
 	assert_int_equal(got->self_run_delay_ns, want->self_run_delay_ns);
 	assert_memory_equal(&got->total, &want->total, sizeof(got->total));
 	assert_int_equal(got->flags, want->flags);
@@ -60,6 +61,7 @@ static struct model_span counted_span(struct recorded *r, int path)
 
 	span.total = (struct model_counters){
 		.cpu_ns = 2000,
+		.cpu_system_ns = 700,
 		.run_delay_ns = 300,
 		.vol_switches = 7,
 		.invol_switches = 1ull << 40,
@@ -67,6 +69,7 @@ static struct model_span counted_span(struct recorded *r, int path)
 		.major_faults = 13,
 	};
 	span.self_cpu_ns = 900;
+	span.self_cpu_system_ns = 600;
 	span.self_run_delay_ns = 50;
 	return span;
 }
@@ -165,7 +168,7 @@ static void test_the_run(void **state)
 	assert_int_equal(r->profile.start_ns, REC_START);
 	assert_int_equal(r->profile.end_ns, REC_END);
 	assert_int_equal(r->profile.start_realtime_ns, REC_REALTIME);
-	assert_int_equal(r->profile.metrics, METRIC_WALL | METRIC_CPU);
+	assert_int_equal(r->profile.metrics, METRICS_DEFAULT);
 	assert_int_equal(replay_loss(r, "ring_full"), 3);
 	assert_int_equal(replay_loss(r, "orphan_exit"), 0);
 	assert_int_equal(r->profile.nrefused, 1);

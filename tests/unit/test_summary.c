@@ -110,6 +110,34 @@ static void test_columns_on_demand(void **state)
 	free(text);
 }
 
+/* System time is shown where there is room for it, or where somebody asked for it. */
+static void test_system_time(void **state)
+{
+	static const char sys[] = "\nspan         count     cpu     sys\n"
+				  "app:outer        5  3.00 s  400 ms\n"
+				  "  app:inner     10  500 ms\n";
+	struct sample *s = *state;
+	char *text;
+
+	s->profile.nrows = 3;
+	s->rows[SAMPLE_OUTER].abandoned = 0;
+	s->rows[SAMPLE_WORKER_OUTER].open = 0;
+	s->profile.metrics = METRIC_CPU | METRIC_CPU_SPLIT;
+	text = export(s, 34);
+	assert_contains(text, sys);
+	free(text);
+	text = export(s, 33);
+	assert_contains(text, "\nspan         count     cpu\n");
+	free(text);
+	text = export(s, 0);
+	assert_contains(text, "\nspan         count     cpu\n");
+	free(text);
+	s->profile.metrics |= METRIC_CPU_EXACT;
+	text = export(s, 0);
+	assert_contains(text, sys);
+	free(text);
+}
+
 static void test_processes(void **state)
 {
 	struct sample *s = *state;
@@ -328,10 +356,19 @@ static void test_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_whole),     TEST(test_merged_quantiles), TEST(test_columns_on_demand),
-		TEST(test_processes), TEST(test_process_inside),   TEST(test_crowd),
-		TEST(test_labels),    TEST(test_narrow),           TEST(test_unsafe_names),
-		TEST(test_color),     TEST(test_no_spans),         TEST(test_gap),
+		TEST(test_whole),
+		TEST(test_merged_quantiles),
+		TEST(test_columns_on_demand),
+		TEST(test_system_time),
+		TEST(test_processes),
+		TEST(test_process_inside),
+		TEST(test_crowd),
+		TEST(test_labels),
+		TEST(test_narrow),
+		TEST(test_unsafe_names),
+		TEST(test_color),
+		TEST(test_no_spans),
+		TEST(test_gap),
 		TEST(test_deep),
 	};
 

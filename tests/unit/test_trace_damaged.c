@@ -43,9 +43,10 @@ static void test_sizes(void **state)
 {
 	static const struct {
 		u8 kind;
-		u16 good[3];
+		u16 good[4];
 	} kinds[] = {
-		{WIRE_SPAN, {WIRE_SPAN_SHORT, WIRE_SPAN_WHOLE, sizeof(struct wire_span)}},
+		{WIRE_SPAN,
+		 {WIRE_SPAN_SHORT, WIRE_SPAN_SPLIT, WIRE_SPAN_WHOLE, sizeof(struct wire_span)}},
 		{WIRE_ASYNC, {sizeof(struct wire_async)}},
 		{WIRE_EVENT, {WIRE_EVENT_SHORT, sizeof(struct wire_event)}},
 		{WIRE_THREAD, {sizeof(struct wire_thread)}},
@@ -67,14 +68,14 @@ static void test_sizes(void **state)
 		for (size = 0; size < sizeof(record); size++) {
 			record.span.head =
 				(struct wire_head){.size = (u16)size, .kind = kinds[i].kind};
-			for (j = 0; j < 3 && (!size || size != kinds[i].good[j]); j++)
+			for (j = 0; j < 4 && (!size || size != kinds[i].good[j]); j++)
 				;
-			if (j == 3)
+			if (j == 4)
 				check_damaged(t, &record, size < 8 ? 8 : size);
 		}
 	record.span.path = PATH_A;
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		for (j = 0; j < 3 && kinds[i].good[j]; j++) {
+		for (j = 0; j < 4 && kinds[i].good[j]; j++) {
 			const u64 before = trace_damaged(t->trace);
 
 			record.span.head =
@@ -87,14 +88,14 @@ static void test_sizes(void **state)
 /* A record that says it has labels is as long as one. */
 static void test_labels_without_room(void **state)
 {
-	static const u16 span_sizes[] = {WIRE_SPAN_SHORT, WIRE_SPAN_WHOLE};
+	static const u16 span_sizes[] = {WIRE_SPAN_SHORT, WIRE_SPAN_SPLIT, WIRE_SPAN_WHOLE};
 	struct wire_event event = make_event(1, PATH_TICK, 1);
 	struct wire_span span = make_span(1, PATH_A, 1, 2, 2);
 	struct traced *t = *state;
 	size_t i;
 
 	span.head.flags = WIRE_LABELS;
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 3; i++) {
 		span.head.size = span_sizes[i];
 		check_damaged(t, &span, sizeof(span));
 	}
@@ -115,6 +116,17 @@ static void test_longer_than_it_says(void **state)
 	row = traced_row(t, 1, PATH_A);
 	assert_int_equal(row->total.cpu_ns, 20);
 	assert_int_equal(row->total.vol_switches, 0);
+	assert_int_equal(row->total.cpu_system_ns, 0);
+
+	span.head.size = WIRE_SPAN_SPLIT;
+	span.usage.system_ns = 7;
+	span.usage.self_system_ns = 6;
+	feed_bytes(t, &span, sizeof(span));
+	row = traced_row(t, 1, PATH_A);
+	assert_int_equal(row->total.cpu_ns, 40);
+	assert_int_equal(row->total.cpu_system_ns, 7);
+	assert_int_equal(row->self_cpu_system_ns, 6);
+	assert_int_equal(row->total.run_delay_ns, 0);
 }
 
 static void test_kinds(void **state)

@@ -149,7 +149,7 @@ static void test_sink_gets_thread_spans(void **state)
 
 	assert_int_equal(trace_add_sink(t->trace, &sink), 0);
 	wire.head.flags = WIRE_ABANDONED;
-	wire.usage = (struct wire_usage){300, 100, 250, 90, 4, 3, 2, 1};
+	wire.usage = (struct wire_usage){80, 70, 300, 100, 250, 90, 4, 3, 2, 1};
 	feed(t, &wire);
 	assert_int_equal(sunk.nspans, 1);
 	assert_int_equal(span->thread->serial, 1);
@@ -162,6 +162,8 @@ static void test_sink_gets_thread_spans(void **state)
 	assert_int_equal(span->self_cpu_ns, 550);
 	assert_int_equal(span->self_run_delay_ns, 90);
 	assert_int_equal(span->total.cpu_ns, 700);
+	assert_int_equal(span->total.cpu_system_ns, 80);
+	assert_int_equal(span->self_cpu_system_ns, 70);
 	assert_int_equal(span->total.run_delay_ns, 100);
 	assert_int_equal(span->total.vol_switches, 4);
 	assert_int_equal(span->total.invol_switches, 3);

@@ -145,6 +145,8 @@ static void test_usage(void **state)
 		.run_delay_ns = 150,
 		.self_off_ns = 250,
 		.self_run_delay_ns = 100,
+		.system_ns = 200,
+		.self_system_ns = 60,
 		.vol_switches = 3,
 		.invol_switches = 2,
 		.minor_faults = 7,
@@ -155,6 +157,9 @@ static void test_usage(void **state)
 	feed_span(t, 1, PATH_A, 60, 10, 10);
 	row = traced_row(t, 1, PATH_A);
 	assert_int_equal(row->total.cpu_ns, 2 * 600 + 10);
+	assert_int_equal(row->total.cpu_system_ns, 2 * 200);
+	assert_int_equal(row->self_cpu_system_ns, 2 * 60);
+	assert_int_equal(row->work.cpu_system_ns, 2 * 60);
 	assert_int_equal(row->total.run_delay_ns, 2 * 150);
 	assert_int_equal(row->busy_ns - row->total.cpu_ns - row->total.run_delay_ns, 2 * 250);
 	assert_int_equal(row->self_cpu_ns, 2 * 350 + 10);
@@ -180,19 +185,26 @@ static void test_usage_is_clamped(void **state)
 		.run_delay_ns = 5000,
 		.self_off_ns = UINT64_MAX,
 		.self_run_delay_ns = UINT64_MAX,
+		.system_ns = 1,
+		.self_system_ns = UINT64_MAX,
 	};
 	feed(t, &span);
 	row = traced_row(t, 1, PATH_A);
 	assert_int_equal(row->total.cpu_ns, 0);
+	assert_int_equal(row->total.cpu_system_ns, 0);
+	assert_int_equal(row->self_cpu_system_ns, 0);
 	assert_int_equal(row->total.run_delay_ns, 1000);
 	assert_int_equal(row->self_cpu_ns, 0);
 	assert_int_equal(row->work.run_delay_ns, 600);
 
 	span = make_span(2, PATH_A, 50, 1000, 600);
-	span.usage = (struct wire_usage){.off_ns = 300, .run_delay_ns = 301};
+	span.usage = (struct wire_usage){
+		.off_ns = 300, .run_delay_ns = 301, .system_ns = 701, .self_system_ns = 601};
 	feed(t, &span);
 	row = traced_row(t, 2, PATH_A);
 	assert_int_equal(row->total.cpu_ns, 700);
+	assert_int_equal(row->total.cpu_system_ns, 700);
+	assert_int_equal(row->self_cpu_system_ns, 600);
 	assert_int_equal(row->total.run_delay_ns, 300); /* all of the time off the CPU */
 	assert_int_equal(row->busy_ns - row->total.cpu_ns - row->total.run_delay_ns, 0);
 

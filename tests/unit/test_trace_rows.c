@@ -24,6 +24,8 @@ static void test_a_row_is_the_sum_of_its_records(void **state)
 		.run_delay_ns = 10,
 		.self_off_ns = 30,
 		.self_run_delay_ns = 5,
+		.system_ns = 120,
+		.self_system_ns = 90,
 		.vol_switches = 3,
 		.minor_faults = 4,
 		.least_ns = ~100ull,
@@ -48,6 +50,8 @@ static void test_a_row_is_the_sum_of_its_records(void **state)
 					 .run_delay_ns = 10,
 					 .self_off_ns = 30,
 					 .self_run_delay_ns = 5,
+					 .system_ns = 120,
+					 .self_system_ns = 90,
 					 .vol_switches = 3,
 					 .minor_faults = 4};
 	feed(t, &span);
@@ -61,6 +65,9 @@ static void test_a_row_is_the_sum_of_its_records(void **state)
 	assert_int_equal(row->self_ns, 350);
 	assert_int_equal(row->self_cpu_ns, 320);
 	assert_int_equal(row->total.cpu_ns, 360);
+	assert_int_equal(row->total.cpu_system_ns, 120);
+	assert_int_equal(row->self_cpu_system_ns, 90);
+	assert_int_equal(row->work.cpu_system_ns, 90);
 	assert_int_equal(row->total.run_delay_ns, 10);
 	assert_int_equal(row->min_ns, 100);
 	assert_int_equal(row->max_ns, 300);
@@ -68,6 +75,7 @@ static void test_a_row_is_the_sum_of_its_records(void **state)
 	assert_memory_equal(&row->total, &other->total, sizeof(row->total));
 	assert_memory_equal(&row->work, &other->work, sizeof(row->work));
 	assert_int_equal(row->self_cpu_ns, other->self_cpu_ns);
+	assert_int_equal(row->self_cpu_system_ns, other->self_cpu_system_ns);
 	for (i = 0; i <= 10; i++)
 		assert_int_equal(model_quantile(row, i / 10.0), model_quantile(other, i / 10.0));
 }
@@ -115,6 +123,9 @@ static void test_async_rows(void **state)
 				  .segment_ns = 120,
 				  .segment_off_ns = 20,
 				  .segment_run_delay_ns = 5,
+				  .system_ns = 90,
+				  .self_system_ns = 80,
+				  .segment_system_ns = 30,
 				  .least_ns = ~1000ull,
 				  .most_ns = 1000,
 				  .async = 1};
@@ -126,6 +137,9 @@ static void test_async_rows(void **state)
 	assert_int_equal(row->work.busy_ns, 120);
 	assert_int_equal(row->work.cpu_ns, 100);
 	assert_int_equal(row->work.run_delay_ns, 5);
+	assert_int_equal(row->work.cpu_system_ns, 30);
+	assert_int_equal(row->total.cpu_system_ns, 90);
+	assert_int_equal(row->self_cpu_system_ns, 80);
 	assert_int_equal(row->self_ns, 300);
 }
 
