@@ -25,6 +25,9 @@ enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_STRING, LABEL_NUMBER, LABEL_UNIT };
 
+/* Every sample has its whole stack, so what is deeper than any trace makes, in a file from elsewhere, is cut. */
+#define STACK_MAX 512
+
 enum sample_value {
 	TYPE_WALL,
 	TYPE_WALL_BUSY,
@@ -128,13 +131,17 @@ static u64 value_of(const struct model_row *row, enum sample_value type)
 
 static int put_stack(struct encoder *e, const struct model_path *path)
 {
+	static const struct model_path cut = {.name = "(outer spans)"};
 	size_t at = protobuf_open(e->out, SAMPLE_LOCATION);
+	u32 n = 0;
 	int err = 0;
 
 	/* The leaf first. The root is a frame only where it is the leaf. */
 	do {
 		u32 number;
 
+		if (++n == STACK_MAX)
+			path = &cut;
 		err = pprof_names_frame(e->names, path, &number);
 		if (!err)
 			protobuf_varint(e->out, number);

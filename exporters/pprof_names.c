@@ -112,7 +112,7 @@ static int fill_frame(struct pprof_names *n, const struct model_path *path,
 
 	*frame = (struct pprof_frame){0};
 	if (!def)
-		return pprof_names_string(n, OUTSIDE, &frame->name);
+		return pprof_names_string(n, path->name ? path->name : OUTSIDE, &frame->name);
 	text_cut(&n->scratch, 0);
 	text_add_safe(&n->scratch, def->provider);
 	text_add_str(&n->scratch, ":");

@@ -26,7 +26,7 @@ void pprof_names_free(struct pprof_names **names);
 int pprof_names_string(struct pprof_names *n, const char *text, u32 *id);
 /* The number of what stands in the scratch buffer, as it is. 0 or -ENOMEM. */
 int pprof_names_scratch(struct pprof_names *n, u32 *id);
-/* The number of PATH's own frame; the root's is "(outside spans)". 0 or -ENOMEM. */
+/* The number of PATH's own frame; the root's is "(outside spans)" unless it has a name. 0 or -ENOMEM. */
 int pprof_names_frame(struct pprof_names *n, const struct model_path *path, u32 *number);
 /* Adds all that has a number to the message. */
 void pprof_names_put(const struct pprof_names *n, struct text_buf *out);

@@ -172,9 +172,8 @@ static void test_labels(void **state)
 	row->labels[1] = (struct model_label){"size", NULL, -5};
 	row->labels[2] = (struct model_label){"pid", NULL, 7};
 	row->labels[3] = (struct model_label){"empty", "", 0};
-	check_samples(
-		s, 0,
-		"app:inner<app:outer 10 | url=/a b\"\xef\xbf\xbd  size=-5 span_pid=7\n");
+	check_samples(s, 0,
+		      "app:inner<app:outer 10 | url=/a b\"\xef\xbf\xbd  size=-5 span_pid=7\n");
 	row->nlabels = 1;
 	row->labels[0] = (struct model_label){"zero", NULL, 0};
 	check_samples(s, 0, "app:inner<app:outer 10 | zero=0\n");
@@ -304,13 +303,40 @@ static void test_many(void **state)
 	free(names);
 }
 
+/* A stack deeper than any reader shows keeps its inner frames, and says that there were others. */
+static void test_deep(void **state)
+{
+	enum { DEPTH = 2000 };
+	struct sample *s = *state;
+	struct model_path *paths = calloc(DEPTH + 1, sizeof(*paths));
+	struct model_row row = {.thread = &s->web, .count = 1};
+	size_t n, frames = 1;
+	char *text;
+
+	assert_non_null(paths);
+	for (u32 i = 1; i <= DEPTH; i++)
+		paths[i] = (struct model_path){
+			.id = i, .depth = i, .parent = &paths[i - 1], .def = &s->inner};
+	row.path = &paths[DEPTH];
+	s->profile.rows = &row;
+	s->profile.nrows = 1;
+	text = samples(s, 0, &n);
+	for (const char *at = text; (at = strchr(at, '<')); at++)
+		frames++;
+	assert_int_equal(frames, 512);
+	assert_non_null(strstr(text, "app:inner<(outer spans) "));
+	free(text);
+	free(paths);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_all),   TEST(test_families), TEST(test_labels),     TEST(test_names),
-		TEST(test_edges), TEST(test_empty),    TEST(test_same_bytes), TEST(test_many),
+		TEST(test_all),        TEST(test_families), TEST(test_labels),
+		TEST(test_names),      TEST(test_edges),    TEST(test_empty),
+		TEST(test_same_bytes), TEST(test_many),     TEST(test_deep),
 	};
 
 	return cmocka_run_group_tests_name("pprof", tests, NULL, NULL);
