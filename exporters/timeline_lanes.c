@@ -168,11 +168,49 @@ static int lay_out(struct timeline_impl *t, const struct place *places)
 	return 0;
 }
 
+/* --- memory --------------------------------------------------------------------------------------- */
+
+/* What the spans of a label did, all together. */
+struct sum {
+	u64 value;
+	u64 spans;
+};
+
+static void set_average(struct timeline_item *item, const struct sum *sum)
+{
+	item->value = sum->spans ? (u64)((double)sum->value / (double)sum->spans * item->count) : 0;
+}
+
+/* Single spans know of no memory: each gets the average of those of its label, from the rows. */
+static int add_memory(struct timeline_impl *t, const struct profile *profile)
+{
+	AUTO_FREE struct sum *sums = calloc((size_t)strtab_count(t->labels) + 1, sizeof(*sums));
+
+	if (!sums)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->nrows; i++) {
+		const struct model_row *row = &profile->rows[i];
+		u32 label;
+
+		if (!pairmap_get(&t->label_of, pairmap_key(row->path), 0, &label))
+			continue;
+		sums[label].value += export_value_of(row, t->options.value);
+		sums[label].spans += row->count + row->open;
+	}
+	for (u32 r = 0; r < t->nrows; r++) {
+		struct timeline_row *row = &t->rows[r];
+
+		for (u32 i = 0; i < row->nitems; i++)
+			set_average(&row->items[i], &sums[row->items[i].label]);
+	}
+	return 0;
+}
+
 int timeline_finish(struct timeline *timeline, const struct profile *profile, u64 limit)
 {
 	struct timeline_impl *t = timeline_impl(timeline);
 	AUTO_FREE struct place *places = NULL;
-	int err;
+	int err = 0;
 
 	if (!export_value_measured(profile->metrics, t->options.value))
 		return -ENODATA;
@@ -184,7 +222,10 @@ int timeline_finish(struct timeline *timeline, const struct profile *profile, u6
 	places = calloc((size_t)t->nrows + 1, sizeof(*places));
 	if (!places)
 		return -ENOMEM;
-	err = rank(t, profile, places);
+	if (export_value_unit(t->options.value)[0] != 'n')
+		err = add_memory(t, profile);
+	if (!err)
+		err = rank(t, profile, places);
 	if (!err)
 		err = lay_out(t, places);
 	timeline->lanes = t->laid_out;
