@@ -12,9 +12,10 @@ const struct exporter_ops *const exporters_all[] = {
 	&exporter_folded,
 	&exporter_flamegraph,
 	&exporter_flamechart,
-	&exporter_pprof,
+	&exporter_html,
 	&exporter_recording,
 	&exporter_mm_profdata,
+	&exporter_pprof,
 	NULL,
 };
 
