@@ -62,7 +62,8 @@ static void add_palette(struct text_buf *b, bool dark)
 	for (unsigned i = 0; i < FLAMESVG_CHANGES; i++) {
 		unsigned middle = FLAMESVG_CHANGES / 2, far = i < middle ? middle - i : i - middle;
 
-		add_rule(b, "d", i, i < middle ? 212 : 8, far ? 40 + 10 * far : 4,
+		add_rule(b, "d", i, i < middle ? 212 : 8,
+			 far ? (dark ? 30 + 7 * far : 40 + 10 * far) : 4,
 			 dark ? 26 + 4 * far : 91 - 6 * far);
 	}
 }
