@@ -13,7 +13,7 @@
 #include "summary_tree.h"
 
 /* Nodes whose quantiles are told in full: more would make the page heavy, and nobody looks at that many. */
-#define FULL_QUANTILES 4000
+#define FULL_QUANTILES 1000
 
 /* --- text that HTML leaves alone ------------------------------------------------------------------ */
 

@@ -123,11 +123,16 @@
 		st.go({ zoom: i > 0 ? pathOf(i).join('\n') : '' }, true);
 	}
 
+	// Everything, and a thread.
+	function isPlain(i) {
+		return tree.depth[i] < (st.state.threads === 'apart' ? 2 : 1);
+	}
+
 	function box(context, i, x, y, w, faded, search) {
 		var hit = search.test && search.test(tree.name[i]), text;
 
 		context.globalAlpha = faded ? 0.5 : 1;
-		context.fillStyle = hit ? st.style('--match') : tree.depth[i] === 0 ? st.style('--neutral') :
+		context.fillStyle = hit ? st.style('--match') : isPlain(i) ? st.style('--neutral') :
 			st.colour(tree.name[i]);
 		context.fillRect(x, y, w > 2.4 ? w - 0.6 : w, ROW - 1);
 		if (w > 24) {

@@ -198,6 +198,9 @@
 		[['p50', list[50]], ['p99', list[99]]].forEach(function (mark) {
 			var x = Math.min(width - 1, h.at(mark[1]) * width);
 
+			if (mark[0] === 'p99' && x - h.at(list[50]) * width < 30) {
+				return;
+			}
 			context.fillStyle = st.style('--text');
 			context.fillRect(Math.round(x), 14, 1, height - 32);
 			context.textAlign = x > width - 40 ? 'right' : 'left';

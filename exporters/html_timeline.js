@@ -289,8 +289,9 @@
 
 	function say() {
 		var shown = range(), search = st.searcher(), hits = matches(search), n = 0, i;
+		var step = (shown.to - shown.from) / 1000;
 
-		info.textContent = st.instant(shown.from, 1000) + ' to ' + st.instant(shown.to, 1000) + ' of ' +
+		info.textContent = st.instant(shown.from, step) + ' to ' + st.instant(shown.to, step) + ' of ' +
 			st.time(chart.length) + ' · ' + st.plural(chart.spans, 'span') +
 			(chart.grain ? ', those below ' + st.time(chart.grain) + ' together where they are close' : '') +
 			(chart.omitted ? ' · ' + st.plural(chart.omitted, 'async span') + ' left out: more than 256 at a time' : '');
