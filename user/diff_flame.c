@@ -233,11 +233,12 @@ static void add_note(struct text_buf *b, const struct picture *p, enum export_va
 		return;
 	text_add_str(b, " · ");
 	text_add_str(b, figures_count(buf, p->nhidden));
-	text_add_str(b, p->nhidden == 1 ? " path" : " paths");
-	text_add_str(b, p->width == DIFF_BASE ? " came anew (" : " are gone (");
+	text_add_str(b, p->nhidden == 1 ? " path is " : " paths are ");
+	text_add_str(b, p->width == DIFF_BASE ? "new (" : "gone (");
 	text_add_str(b, figures_value(buf, value, rounded(p->hidden)));
-	text_add_str(b, p->width == DIFF_BASE ? "): --width change draws them"
-					      : "): --width base draws them");
+	text_add_str(b,
+		     p->width == DIFF_BASE ? "): --width change draws " : "): --width base draws ");
+	text_add_str(b, p->nhidden == 1 ? "it" : "them");
 }
 
 static int draw(struct picture *p, const struct export_options *options, FILE *out)
