@@ -174,6 +174,12 @@ static void draw_track_head(struct chart *c, const struct timeline_track *track,
 	text_add_str(b, " · ");
 	text_add_str(b, figures_count(buf, track->nspans));
 	text_add_str(b, track->nspans == 1 ? " span" : " spans");
+	if (track->nsegments) {
+		text_add_str(b, ", ");
+		text_add_str(b, figures_count(buf, track->nsegments));
+		text_add_str(b, track->nsegments == 1 ? " stretch of an async span"
+						      : " stretches of async spans");
+	}
 	text_add_str(b, "</text>\n");
 }
 
@@ -243,7 +249,7 @@ static void draw_note(struct chart *c)
 	struct text_buf *b = &c->line;
 	char buf[FIGURES_SIZE];
 
-	if (!c->timeline->nspans) {
+	if (!c->timeline->nitems) {
 		text_add_str(b, "Nothing to show: the trace holds no spans.");
 		return;
 	}

@@ -12,6 +12,9 @@ var spantrace = (function () {
 	var state = Object.assign({}, defaults);
 	var listeners = [];
 	var colours = new Map();
+	var providers = new Set(data.frames.filter(function (name) { return name.includes('::'); })
+		.map(function (name) { return name.split('::')[0]; })).size;
+	var ranks = new Map(Array.from(new Set(data.frames)).sort().map(function (name, i) { return [name, i]; }));
 	var dark = matchMedia('(prefers-color-scheme: dark)');
 
 	// Text is text: nothing of a name is ever read as HTML.
@@ -89,7 +92,8 @@ var spantrace = (function () {
 		return state.theme ? state.theme === 'dark' : dark.matches;
 	}
 
-	// A hue for each provider, a shade of it for each name.
+	// With several providers a hue for each, and a shade of it for each name; with one the hues of its names
+	// are far apart.
 	function colour(name) {
 		var key = (isDark() ? 'd' : 'l') + name, seen = colours.get(key), at, hue, shade;
 
@@ -97,10 +101,11 @@ var spantrace = (function () {
 			return seen;
 		}
 		at = name.indexOf('::');
-		hue = hash(at < 0 ? name : name.slice(0, at)) % 18 * 20 + 10 + hash(name) % 25;
+		hue = providers > 1 ? hash(at < 0 ? name : name.slice(0, at)) % 18 * 20 + 10 + hash(name) % 25 :
+			Math.round((ranks.has(name) ? ranks.get(name) : hash(name)) * 137.5) % 360;
 		shade = hash(name + '.') % 4;
 		seen = isDark() ? 'hsl(' + hue + ',38%,' + (30 + 3 * shade) + '%)' :
-			'hsl(' + hue + ',60%,' + (72 + 4 * shade) + '%)';
+			'hsl(' + hue + ',58%,' + (68 + 4 * shade) + '%)';
 		colours.set(key, seen);
 		return seen;
 	}

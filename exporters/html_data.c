@@ -296,6 +296,7 @@ static void put_timeline(struct jsonw *w, const struct timeline *t)
 		put_thread(w, track->thread);
 		jsonw_bool(w, "async", track->async);
 		jsonw_u64(w, "spans", track->nspans);
+		jsonw_u64(w, "segments", track->nsegments);
 		jsonw_array(w, "lanes", JSONW_INLINE);
 		for (u32 l = 0; l < track->nlanes; l++)
 			jsonw_u64(w, NULL, t->lanes[track->first + l].nitems);

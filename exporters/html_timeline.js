@@ -156,7 +156,7 @@
 			}
 			next = Math.max(i + 1, firstFrom(shown.from + (Math.floor(x) + 1) * pixel, i, lane.end));
 			filled = (items.filled[next] - items.filled[i]) * scale;
-			bar(context, look, i, next - i, Math.floor(x), y, 1, Math.min(1, 0.35 + 0.65 * filled), hits);
+			bar(context, look, i, next - i, Math.floor(x), y, 1, Math.min(1, 0.6 + 0.4 * filled), hits);
 			i = next;
 		}
 	}
@@ -207,7 +207,9 @@
 			text = context.measureText(text).width + 30;
 			context.font = context.font.replace('bold ', '');
 			context.fillStyle = look.muted;
-			context.fillText(st.plural(track.spans, 'span'), text, y + HEAD / 2 + 1);
+			context.fillText(st.plural(track.spans, 'span') + (track.segments ? ', ' +
+				st.plural(track.segments, 'stretch of an async span', 'stretches of async spans') : ''),
+				text, y + HEAD / 2 + 1);
 		});
 		drawAxis(context, look, width, height, shown);
 		if (!lanes.length) {

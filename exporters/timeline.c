@@ -231,8 +231,12 @@ int timeline_add(struct timeline *timeline, const struct model_span *span)
 		t->public.start_ns = item.start_ns;
 	if (item.end_ns > t->public.end_ns)
 		t->public.end_ns = item.end_ns;
-	t->public.nspans++;
-	row->nspans++;
+	if (span->flags & MODEL_SEGMENT) {
+		row->nsegments++;
+	} else {
+		t->public.nspans++;
+		row->nspans++;
+	}
 	if (row->nitems) {
 		struct timeline_item *last = &row->items[row->nitems - 1];
 

@@ -38,7 +38,8 @@ struct timeline_track {
 	bool async;
 	u32 first; /* of the lanes */
 	u32 nlanes;
-	u64 nspans; /* on all of them */
+	u64 nspans;    /* on all of them … */
+	u64 nsegments; /* … and segments of async spans, which are no spans of their own */
 };
 
 /* All of it belongs to the timeline; the arrays are there after timeline_finish(). */

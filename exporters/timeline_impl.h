@@ -16,7 +16,7 @@ struct timeline_row {
 	bool unsorted;
 	struct timeline_item *items;
 	u32 nitems;
-	u64 nspans;
+	u64 nspans, nsegments;
 };
 
 /* A lane under construction; async ones own their items. */

@@ -134,6 +134,7 @@ static int lay_row(struct timeline_impl *t, struct timeline_row *row)
 			.thread = row->thread, .async = row->async, .first = t->nlanes};
 	}
 	track->nspans += row->nspans;
+	track->nsegments += row->nsegments;
 	if (row->async)
 		return spread(t, track, row);
 	err = add_lane(t, track, row->depth);
