@@ -22,16 +22,17 @@ static const char style[] =
 #include "exporters/flamegraph.css.h"
 	;
 
-/* One hue for each provider, so that what belongs together looks so; a shade of it for each
- * name. */
+/* Three hues beside each other for each provider, so that what belongs together looks so; one of them and a shade of it
+ * for each name. */
 static void add_class(struct text_buf *b, const char *label)
 {
 	const char *colons = strstr(label, "::");
 	size_t len = strlen(label);
 	u64 hue = hash_bytes(label, colons ? (size_t)(colons - label) : len) % HUES;
-	u64 shade = hash_bytes(label, len) % SHADES;
+	u64 name = hash_bytes(label, len), shade = name % SHADES;
 
 	text_add_str(b, "c");
+	hue = (hue + name / SHADES % 3) % HUES;
 	text_add_u64(b, hue * SHADES + shade);
 }
 

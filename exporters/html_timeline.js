@@ -154,7 +154,11 @@
 				i++;
 				continue;
 			}
+			// Of those that start in this pixel only the last can reach beyond it.
 			next = Math.max(i + 1, firstFrom(shown.from + (Math.floor(x) + 1) * pixel, i, lane.end));
+			if (next - 1 > i && items.end[next - 1] - items.start[next - 1] >= pixel) {
+				next--;
+			}
 			filled = (items.filled[next] - items.filled[i]) * scale;
 			bar(context, look, i, next - i, Math.floor(x), y, 1, Math.min(1, 0.6 + 0.4 * filled), hits);
 			i = next;
