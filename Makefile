@@ -64,12 +64,15 @@ $(SKELETON): $(OUTPUT)/bpf/spantrace.bpf.o
 
 # --- the loader ------------------------------------------------------------------------------------
 
-# Text that the program carries, as C strings without its comments and indentation.
+# Text that the program carries, as C strings without its comments and indentation; and its hash, as a page's policy wants it.
 $(OUTPUT)/exporters/%.h: exporters/%
 	$(call msg,EMBED,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)sed -e '/^[[:space:]]*\/\//d' -e '/^[[:space:]]*\/\*.*\*\/$$/d' -e '/^[[:space:]]*$$/d' \
-		-e 's/^[[:space:]]*//' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $< >$@
+		-e 's/^[[:space:]]*//' $< >$(@:.h=.text)
+	$(Q)printf '"sha256-%s"\n' "$$(sha256sum $(@:.h=.text) | cut -d' ' -f1 | tr a-f A-F | \
+		basenc --base16 -d | base64)" >$(@:.h=.sha256.h)
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $(@:.h=.text) >$@
 
 # Every line, so that those in messages are the file's.
 $(RULES): user/programs.rules

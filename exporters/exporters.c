@@ -7,13 +7,9 @@
 
 /* In the order that help prints them. */
 const struct exporter_ops *const exporters_all[] = {
-	&exporter_summary,   &exporter_json,        &exporter_folded, &exporter_flamegraph,
-	&exporter_recording, &exporter_mm_profdata, &exporter_pprof,  NULL,
-};
-
-/* Endings that belong to formats to come: until then they are no other format's. */
-static const char *const reserved[] = {
-	"chart.svg",
+	&exporter_summary,    &exporter_json, &exporter_folded,    &exporter_flamegraph,
+	&exporter_flamechart, &exporter_html, &exporter_recording, &exporter_mm_profdata,
+	&exporter_pprof,      NULL,
 };
 
 static size_t matched(const char *path, const char *ending)
@@ -37,12 +33,6 @@ const struct exporter_ops *exporter_by_path(const char *path)
 	const struct exporter_ops *best = NULL;
 	size_t longest = 0;
 
-	for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++) {
-		size_t len = matched(path, reserved[i]);
-
-		if (len > longest)
-			longest = len;
-	}
 	for (size_t i = 0; exporters_all[i]; i++) {
 		const char *extension = exporters_all[i]->extension;
 		size_t len = extension ? matched(path, extension) : 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What makes the flame graph live: search, zoom, details, links into it, the width of the window.
+// What makes flame graphs and flame charts live: search, zoom, details, links into it, the width of the window.
 // Embedded by the build, which drops lines that are only a comment. Must not hold "]]" followed by ">".
 //
 // The picture itself is the data: frames stand depth first, each a <g data-v="weight"> with its text
-// in <title> and its depth in the rectangle's y. Without this script it stays a plain picture.
+// in <title> and its depth in the rectangle's y; those of a chart stand anywhere, and say in data-s
+// where on the axis they start. Without this script it stays a plain picture.
 (function () {
 	'use strict';
 	var NS = 'http://www.w3.org/2000/svg';
@@ -16,6 +17,8 @@
 	var top = +svg.getAttribute('data-top');
 	var foot = +svg.getAttribute('data-foot');
 	var graph = svg.querySelector('.graph');
+	var chart = +svg.getAttribute('data-chart') || 0;
+	var axis = svg.querySelector('.axis');
 	var head = svg.querySelector('.head');
 	var note = svg.querySelector('.note');
 	var detail = svg.querySelector('.detail');
@@ -41,40 +44,52 @@
 		return parent.appendChild(element);
 	}
 
+	function readFrame(g, i) {
+		var rect = g.querySelector('rect'), info = g.querySelector('title').textContent;
+
+		g.frame = i;
+		return {
+			g: g,
+			rect: rect,
+			text: g.querySelector('text'),
+			info: info,
+			name: info.split('\n')[0],
+			weight: +g.getAttribute('data-v'),
+			count: +g.getAttribute('data-n') || 1,
+			start: +g.getAttribute('data-s'),
+			y: +rect.getAttribute('y'),
+			merged: rect.getAttribute('class') === 'o',
+			end: 0,
+			hidden: false
+		};
+	}
+
 	// Depth first, so a frame's parent is the last one before it that is less deep, and it starts
 	// where its elder sibling ended.
 	function read() {
-		var open = [], groups = graph.children, i, g, depth, frame, parent, rect;
+		var open = [], groups = graph.children, i, depth, frame, parent;
 
 		for (i = 0; i < groups.length; i++) {
-			g = groups[i];
-			rect = g.querySelector('rect');
-			depth = Math.round((+rect.getAttribute('y') - top) / row);
+			if (groups[i].localName !== 'g') {
+				continue;
+			}
+			frame = readFrame(groups[i], frames.length);
+			frames.push(frame);
+			if (chart) {
+				continue;
+			}
+			depth = Math.round((frame.y - top) / row);
 			while (open.length > depth) {
-				open.pop().end = i;
+				open.pop().end = frames.length - 1;
 			}
 			parent = open[depth - 1] || null;
-			frame = {
-				g: g,
-				rect: rect,
-				text: g.querySelector('text'),
-				info: g.querySelector('title').textContent,
-				weight: +g.getAttribute('data-v'),
-				merged: rect.getAttribute('class') === 'o',
-				parent: parent,
-				depth: depth,
-				start: parent ? parent.filled : 0,
-				end: 0,
-				hidden: false
-			};
-			frame.filled = frame.start;
-			frame.name = frame.info.split('\n')[0];
+			frame.parent = parent;
+			frame.depth = depth;
+			frame.start = frame.filled = parent ? parent.filled : 0;
 			if (parent) {
 				parent.filled += frame.weight;
 			}
-			g.frame = i;
 			open.push(frame);
-			frames.push(frame);
 		}
 		while (open.length) {
 			open.pop().end = frames.length;
@@ -122,7 +137,7 @@
 		frame.rect.setAttribute('x', x.toFixed(2));
 		frame.rect.setAttribute('width', (w > 4 * gap ? w - gap : w).toFixed(2));
 		if (!frame.text && text) {
-			frame.text = make(frame.g, 'text', { y: top + frame.depth * row + 13 });
+			frame.text = make(frame.g, 'text', { y: frame.y + 13 });
 		}
 		if (frame.text) {
 			frame.text.setAttribute('x', (x + 3).toFixed(2));
@@ -147,7 +162,69 @@
 		reset.style.display = state.zoom ? '' : 'none';
 	}
 
+	// The part of a chart's axis that is shown.
+	function range() {
+		var ends = state.zoom ? state.zoom.split('-') : [0, chart];
+
+		return { from: +ends[0], to: Math.max(+ends[1], +ends[0] + 1) };
+	}
+
+	function time(ns) {
+		var units = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]];
+		var unit = units.find(function (u) { return ns >= u[1]; }) || units[3];
+
+		return +(ns / unit[1]).toPrecision(9) + ' ' + unit[0];
+	}
+
+	function layoutAxis(shown, scale, height) {
+		var step = Math.pow(10, Math.floor(Math.log10((shown.to - shown.from) / 8)));
+		var at, x, text;
+
+		step *= [1, 2, 5, 10].find(function (f) { return (shown.to - shown.from) / (step * f) <= 8; });
+		step = Math.max(1, step);
+		axis.textContent = '';
+		for (at = Math.ceil(shown.from / step) * step; at <= shown.to; at += step) {
+			x = (pad + (at - shown.from) * scale).toFixed(2);
+			make(axis, 'line', { x1: x, x2: x, y1: 74, y2: height - foot });
+			if (+x + 80 < width) {
+				text = make(axis, 'text', { x: +x + 3, y: 86 });
+				text.textContent = time(at);
+			}
+		}
+	}
+
+	// A frame that reaches beyond the range is cut at its ends.
+	function layoutChart() {
+		var shown = range(), scale = (width - 2 * pad) / (shown.to - shown.from);
+		var height = +svg.getAttribute('viewBox').split(' ')[3], i, frame, from, to;
+
+		for (i = 0; i < frames.length; i++) {
+			frame = frames[i];
+			from = Math.max(frame.start, shown.from);
+			to = Math.min(frame.start + frame.weight, shown.to);
+			if (to < from || (state.zoom && to === from && frame.weight)) {
+				if (!frame.hidden) {
+					frame.g.style.display = 'none';
+					frame.hidden = true;
+				}
+				continue;
+			}
+			place(frame, pad + (from - shown.from) * scale, Math.max(0.5, (to - from) * scale));
+		}
+		svg.setAttribute('viewBox', '0 0 ' + width + ' ' + height);
+		layoutAxis(shown, scale, height);
+		layoutHead();
+	}
+
 	function layout() {
+		if (chart) {
+			layoutChart();
+		} else {
+			layoutGraph();
+		}
+	}
+
+	function layoutGraph() {
 		var zoomed = frames[state.zoom], scale, deepest = 0, i, frame, height, inner;
 
 		inner = width - 2 * pad;
@@ -187,7 +264,7 @@
 
 	// Frames that match; of those below another that matches only the upper one counts for the share.
 	function mark() {
-		var pattern = null, bad = false, matched = 0, count = 0, counted = 0, i, frame, hit;
+		var pattern = null, bad = false, matched = 0, count = 0, counted = 0, i, frame, hit, noun;
 
 		try {
 			if (state.search) {
@@ -203,18 +280,19 @@
 			if (!hit) {
 				continue;
 			}
-			count++;
+			count += frame.count;
 			if (i >= counted) {
 				matched += frame.weight;
-				counted = frame.end;
+				counted = chart ? 0 : frame.end;
 			}
 		}
 		result.classList.toggle('bad', bad);
 		if (bad) {
 			result.textContent = 'not a regular expression';
 		} else if (pattern && frames.length) {
-			result.textContent = 'matched ' + (100 * matched / frames[0].weight).toFixed(1) +
-				' % in ' + count + (count === 1 ? ' frame' : ' frames');
+			noun = (chart ? ' span' : ' frame') + (count === 1 ? '' : 's');
+			result.textContent = chart ? 'matched ' + count + noun + ', ' + time(matched) :
+				'matched ' + (100 * matched / frames[0].weight).toFixed(1) + ' % in ' + count + noun;
 		} else {
 			result.textContent = '';
 		}
@@ -264,12 +342,27 @@
 		}
 	}
 
-	// zoom=17 is a frame's place in the file, zoom=app::outer the widest frame of that name.
+	// What a click on the frame zooms to: in a chart the time that it takes.
+	function target(index) {
+		var frame = frames[index];
+
+		if (!chart) {
+			return index;
+		}
+		return frame && frame.weight && frame.weight < chart ?
+			frame.start + '-' + (frame.start + frame.weight) : 0;
+	}
+
+	// zoom=17 is a frame's place in the file, zoom=app::outer the widest frame of that name; in a
+	// chart zoom=1000-2000 is a range in ns.
 	function find(name) {
 		var best = 0, weight = -1, i;
 
+		if (chart && /^[0-9]{1,15}-[0-9]{1,15}$/.test(name)) {
+			return name;
+		}
 		if (/^[0-9]+$/.test(name)) {
-			return +name < frames.length ? +name : 0;
+			return +name < frames.length ? target(+name) : 0;
 		}
 		for (i = 0; i < frames.length; i++) {
 			if (frames[i].name === name && frames[i].weight > weight) {
@@ -277,7 +370,7 @@
 				weight = frames[i].weight;
 			}
 		}
-		return best;
+		return weight < 0 ? 0 : target(best);
 	}
 
 	function fromAddress() {
@@ -300,8 +393,8 @@
 		return next;
 	}
 
-	function frameAt(target) {
-		var g = target.closest ? target.closest('.graph > g') : null;
+	function frameAt(element) {
+		var g = element.closest ? element.closest('.graph > g') : null;
 
 		return g && graph.contains(g) ? frames[g.frame] : null;
 	}
@@ -340,6 +433,28 @@
 		});
 	}
 
+	// In a chart: the arrows move by a quarter of what is shown, + and - zoom by two.
+	function steer(key) {
+		var shown = range(), size = shown.to - shown.from, middle = (shown.from + shown.to) / 2;
+
+		if (key === 'ArrowLeft' || key === 'ArrowRight') {
+			middle += (key === 'ArrowLeft' ? -1 : 1) * size / 4;
+		} else if (key === '+' || key === '=') {
+			size /= 2;
+		} else if (key === '-') {
+			size *= 2;
+		} else {
+			return false;
+		}
+		size = Math.max(10, Math.min(size, chart));
+		middle = Math.min(Math.max(middle, size / 2), chart - size / 2);
+		go({
+			zoom: size >= chart ? 0 : Math.round(middle - size / 2) + '-' + Math.round(middle + size / 2),
+			search: state.search
+		}, false);
+		return true;
+	}
+
 	function listen() {
 		graph.addEventListener('click', function (e) {
 			var frame = frameAt(e.target);
@@ -348,7 +463,7 @@
 				frame = frame.parent;
 			}
 			if (frame) {
-				zoomTo(frames.indexOf(frame));
+				zoomTo(target(frame.g.frame));
 			}
 		});
 		graph.addEventListener('mouseover', function (e) {
@@ -387,6 +502,8 @@
 				e.preventDefault();
 				input.focus();
 				input.select();
+			} else if (!typing && chart && !e.ctrlKey && !e.metaKey && !e.altKey && steer(e.key)) {
+				e.preventDefault();
 			}
 		});
 		if (alone) {

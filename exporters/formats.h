@@ -5,8 +5,10 @@
 
 #include "exporter.h"
 
+extern const struct exporter_ops exporter_flamechart;
 extern const struct exporter_ops exporter_flamegraph;
 extern const struct exporter_ops exporter_folded;
+extern const struct exporter_ops exporter_html;
 extern const struct exporter_ops exporter_json;
 extern const struct exporter_ops exporter_mm_profdata;
 extern const struct exporter_ops exporter_pprof;

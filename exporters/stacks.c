@@ -79,6 +79,27 @@ static int intern(struct builder *b, u32 *label)
 	return strtab_add(b->labels, b->scratch.data, b->scratch.len, label);
 }
 
+void stacks_add_label(struct text_buf *b, const struct model_path *path,
+		      const struct export_options *o)
+{
+	const struct model_def *def = path->def;
+	size_t before = b->len;
+
+	if (o->module_path) {
+		text_add_safe(b, def->provider);
+		text_add_str(b, "::");
+	}
+	text_add_safe(b, path->name ? path->name : def->name);
+	if (o->file_and_line && def->source_file) {
+		text_add_str(b, ":");
+		text_add_safe(b, def->source_file);
+		text_add_str(b, ":");
+		text_add_u64(b, def->source_line);
+	}
+	if (b->len == before)
+		text_add_str(b, "?");
+}
+
 static int frame_label(struct builder *b, const struct model_path *path, u32 *label)
 {
 	const struct model_def *def = path->def;
@@ -89,19 +110,7 @@ static int frame_label(struct builder *b, const struct model_path *path, u32 *la
 	if (pairmap_get(&b->label_of, key_def, key_name, label))
 		return 0;
 	text_cut(&b->scratch, 0);
-	if (b->options->module_path) {
-		text_add_safe(&b->scratch, def->provider);
-		text_add_str(&b->scratch, "::");
-	}
-	text_add_safe(&b->scratch, name);
-	if (b->options->file_and_line && def->source_file) {
-		text_add_str(&b->scratch, ":");
-		text_add_safe(&b->scratch, def->source_file);
-		text_add_str(&b->scratch, ":");
-		text_add_u64(&b->scratch, def->source_line);
-	}
-	if (!b->scratch.len)
-		text_add_str(&b->scratch, "?");
+	stacks_add_label(&b->scratch, path, b->options);
 	err = intern(b, label);
 	return err ? err : pairmap_put(&b->label_of, key_def, key_name, *label);
 }

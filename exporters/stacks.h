@@ -12,6 +12,7 @@
 #define SPANTRACE_STACKS_H
 
 #include "exporter.h"
+#include "text.h"
 
 enum stacks_text {
 	/* Safe text: valid UTF-8, no control characters. */
@@ -38,6 +39,9 @@ struct stacks {
 	struct strtab *labels;
 };
 
+/* What a frame of PATH, which is not the root, is called. */
+void stacks_add_label(struct text_buf *b, const struct model_path *path,
+		      const struct export_options *o);
 /* 0; -ENODATA if PROFILE lacks what O->value asks for; -ENOMEM. */
 int stacks_new(const struct profile *profile, const struct export_options *o, enum stacks_text text,
 	       struct stacks **out);

@@ -270,8 +270,12 @@ static int add_row(struct summary_node *node, const struct model_row *row)
 	sum->wall_ns += row->wall_ns;
 	sum->busy_ns += row->busy_ns;
 	sum->self_ns += row->self_ns;
+	sum->self_cpu_ns += row->self_cpu_ns;
 	sum->total.cpu_ns += row->total.cpu_ns;
 	sum->total.cpu_system_ns += row->total.cpu_system_ns;
+	sum->total.run_delay_ns += row->total.run_delay_ns;
+	sum->total.vol_switches += row->total.vol_switches;
+	sum->total.invol_switches += row->total.invol_switches;
 	sum->alloc_bytes += row->alloc_bytes;
 	sum->inuse_bytes += row->inuse_bytes;
 	node->finished_ns += (unsigned __int128)row->mean_ns * row->count;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The command `spantrace diff`: what changed between two files, or two sets of runs. */
 #include <errno.h>
+#include <string.h>
 
 #include "cli.h"
+#include "cli_impl.h"
 #include "diff.h"
+#include "diff_flame.h"
 #include "reading.h"
 #include "report.h"
 #include "report_options.h"
@@ -16,11 +19,15 @@
 struct command_options {
 	struct diff diff;
 	enum report_by by;
+	bool by_given;
+	struct options_output output; /* no path: none */
+	int width;
 };
 
 enum {
 	OPT_FAIL_ABOVE = READING_OWN_OPTIONS,
 	OPT_PERCENT_ABOVE,
+	OPT_WIDTH,
 };
 
 static const struct cli_option own_options[] = {
@@ -32,7 +39,49 @@ static const struct cli_option own_options[] = {
 	{OPT_FAIL_ABOVE, "fail-above", "PERCENT",
 	 "exit status 1 when the self time of an item, or the total time, grew by more than that",
 	 0},
+	{'o', "output", "flamegraph[,KEY=VALUE…]:PATH",
+	 "draw the change of each path there, in place of the table; `-` is stdout", 0},
+	{OPT_WIDTH, "width", "SIDE", "of a frame there: of the base or (default) of the change", 0},
 };
+
+static int take_output(struct command_options *o, const char *arg)
+{
+	int err;
+
+	if (o->output.path) {
+		log_error("-o: diff draws one picture; run it again for %s", arg);
+		return -EINVAL;
+	}
+	err = cli_parse_output(arg, &o->output);
+	return err ? err : diff_flame_check(&o->output);
+}
+
+static int take_width(int *width, const char *arg)
+{
+	if (strcmp(arg, "base") != 0 && strcmp(arg, "change") != 0) {
+		log_error("--width: \"%s\" is no side; write base or change", arg);
+		return -EINVAL;
+	}
+	*width = strcmp(arg, "base") ? DIFF_CHANGE : DIFF_BASE;
+	return 0;
+}
+
+/* Frames are paths. */
+static int settle(struct command_options *o, const struct reading *reading)
+{
+	if (!o->output.path)
+		return 0;
+	if (o->by_given && o->by != REPORT_BY_PATH) {
+		log_error("-o: a flame graph is by path; leave --by out");
+		return -EINVAL;
+	}
+	if (reading->json) {
+		log_error("-o and --json: write one of them");
+		return -EINVAL;
+	}
+	o->by = REPORT_BY_PATH;
+	return 0;
+}
 
 static int take_option(void *context, int letter, const char *arg)
 {
@@ -41,7 +90,12 @@ static int take_option(void *context, int letter, const char *arg)
 
 	switch (letter) {
 	case 'b':
+		o->by_given = true;
 		return report_take_by(&o->by, arg);
+	case 'o':
+		return take_output(o, arg);
+	case OPT_WIDTH:
+		return take_width(&o->width, arg);
 	case 'x':
 		if (GROW(diff->excludes, diff->nexcludes))
 			return -ENOMEM;
@@ -89,6 +143,9 @@ static int compare(const struct reading *reading, struct command_options *o)
 	if (err)
 		return err;
 	err = diff_sort(diff);
+	/* It prints its own messages. */
+	if (!err && o->output.path)
+		return diff_flame(diff, &o->output, o->width);
 	if (!err)
 		err = reading->json ? diff_print_json(diff, stdout) : diff_print(diff, stdout);
 	return report_finish("diff", err);
@@ -97,10 +154,14 @@ static int compare(const struct reading *reading, struct command_options *o)
 int diff_run(int argc, char **argv)
 {
 	CLEANUP(reading_free) struct reading reading = {0};
-	struct command_options o = {.diff.fail_above = -1};
+	struct command_options o = {.diff.fail_above = -1, .width = DIFF_CHANGE};
 	int err = reading_parse(argc, argv, &diff_command, &o, &reading);
-	int status = cli_status_of(err);
 	struct diff_figure total;
+	int status;
+
+	if (!err && !reading.helped)
+		err = settle(&o, &reading);
+	status = cli_status_of(err);
 
 	if (!err && !reading.helped) {
 		err = compare(&reading, &o);

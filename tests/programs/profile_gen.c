@@ -5,7 +5,9 @@
  *   profile_gen FORMAT[,KEY=VALUE…] SHAPE FRAMES
  *
  * SHAPE: tree (threads, providers and depths mixed), deep (one stack), wide (one parent, equal
- * children), odd (names that formats must survive), empty. The same arguments give the same bytes.
+ * children), odd (names that formats must survive), async (jobs, ten of them at a time), empty. The same arguments give
+ * the same bytes. Formats of single spans get one a frame: as long as it and all below it weigh, from where it starts in a
+ * flame graph.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -137,6 +139,54 @@ static void make_odd(struct generator *g)
 	}
 }
 
+/* Each lasts for as long as ten of them take to begin. */
+static void make_async(struct generator *g)
+{
+	g->defs[0].kind = MODEL_ASYNC_SPAN;
+	for (size_t i = 0; i < g->nframes; i++) {
+		g->paths[i + 1].def = &g->defs[0];
+		add_frame(g, i, 0, 0, 10000);
+	}
+}
+
+/* The innermost first, as they end. */
+static int give_spans(struct generator *g, struct exporter *e)
+{
+	u64 *totals = calloc(g->nframes + 1, sizeof(*totals)),
+	    *filled = calloc(g->nframes + 1, sizeof(*filled));
+	u64 *starts = calloc(g->nframes + 1, sizeof(*starts)), at[NTHREADS] = {0};
+	int err = totals && filled && starts ? 0 : -ENOMEM;
+
+	for (size_t i = g->nframes; i-- > 0 && !err;) {
+		totals[i + 1] += g->rows[i].busy_ns;
+		totals[g->paths[i + 1].parent - g->paths] += totals[i + 1];
+	}
+	for (size_t i = 0; i < g->nframes && !err; i++) {
+		size_t parent = (size_t)(g->paths[i + 1].parent - g->paths);
+		u64 *from = parent ? &filled[parent] : &at[g->rows[i].thread->serial];
+
+		starts[i + 1] = filled[i + 1] = *from;
+		*from += g->paths[i + 1].def->kind == MODEL_ASYNC_SPAN ? totals[i + 1] / 10
+								       : totals[i + 1];
+	}
+	for (size_t i = g->nframes; i-- > 0 && !err;) {
+		const struct model_row *row = &g->rows[i];
+		struct model_span span = {.thread = row->thread, .path = row->path};
+
+		span.start_ns = g->profile.start_ns + starts[i + 1];
+		span.end_ns = span.start_ns + totals[i + 1];
+		span.busy_ns = totals[i + 1];
+		span.self_ns = row->busy_ns;
+		span.total.cpu_ns = totals[i + 1] / 2;
+		span.flags = row->path->def->kind == MODEL_ASYNC_SPAN ? MODEL_ASYNC : 0;
+		err = e->ops->span(e, &span);
+	}
+	free(totals);
+	free(filled);
+	free(starts);
+	return err;
+}
+
 static void make_parts(struct generator *g)
 {
 	static const char *const comms[NTHREADS] = {"server", "worker <1>"};
@@ -178,10 +228,8 @@ static int make_profile(struct generator *g, const char *shape)
 		const char *name;
 		void (*make)(struct generator *g);
 	} shapes[] = {
-		{"tree", make_tree},
-		{"deep", make_deep},
-		{"wide", make_wide},
-		{"odd", make_odd},
+		{"tree", make_tree}, {"deep", make_deep},   {"wide", make_wide},
+		{"odd", make_odd},   {"async", make_async},
 	};
 
 	if (!strcmp(shape, "empty"))
@@ -237,10 +285,16 @@ int main(int argc, char **argv)
 	err = parse_format(argv[1], &e);
 	if (!err)
 		err = make_profile(&g, argv[2]);
+	if (!err && e.ops->begin)
+		err = e.ops->begin(&e, &g.profile);
+	if (!err && e.ops->span)
+		err = give_spans(&g, &e);
 	if (!err)
 		err = e.ops->finish(&e, &g.profile);
 	if (!err && fflush(stdout))
 		err = -errno;
+	if (e.ops && e.ops->free)
+		e.ops->free(&e);
 	if (err)
 		fprintf(stderr, "%s: %s\n", argv[0], strerror(-err));
 	return err ? 1 : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The SVG as a file: where frames stand, what is escaped, what is left out. What a browser makes of
- * it is tests/live/test_flamegraph.sh's business. */
+ * it is tests/live/test_browser.sh's business. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
