@@ -7,8 +7,11 @@
 
 /* In the order that help prints them. */
 const struct exporter_ops *const exporters_all[] = {
-	&exporter_summary,   &exporter_json,        &exporter_folded, &exporter_flamegraph,
-	&exporter_recording, &exporter_mm_profdata, &exporter_pprof,  NULL,
+	&exporter_summary,   &exporter_json,
+	&exporter_folded,    &exporter_flamegraph,
+	&exporter_chrome,    &exporter_perfetto,
+	&exporter_recording, &exporter_mm_profdata,
+	&exporter_pprof,     NULL,
 };
 
 /* Endings that belong to formats to come: until then they are no other format's. */
