@@ -19,14 +19,14 @@
 /* Open only so that it can stand in another struct, as zeroes at first, and be found without a pointer. */
 struct histogram {
 	u64 count;
-	struct histogram_octave *blocks; /* in the order of first use */
-	u8 block_of[HISTOGRAM_OCTAVES];  /* 1 + index into blocks; 0: no value yet */
-	u8 nblocks;
+	u16 *recent; /* buckets of values that are in no block yet */
 	u8 nrecent;
 	u8 room; /* of recent */
+	u8 nblocks;
 	u32 ncarries;
-	u16 *recent; /* buckets of values that are in no block yet */
+	struct histogram_octave *blocks; /* in the order of first use */
 	struct histogram_carry *carries;
+	u8 block_of[HISTOGRAM_OCTAVES]; /* 1 + index into blocks; 0: no value yet */
 };
 
 /* Each returns 0 or -ENOMEM; after -ENOMEM the histogram holds all that it held before, except that
@@ -37,6 +37,13 @@ int histogram_add_many(struct histogram *h, u64 value, u64 times);
 /* Adds the counters of a piece of the kernel's histograms, see struct wire_octave. */
 int histogram_add_octave(struct histogram *h, u32 octave, const u32 counts[64]);
 int histogram_merge(struct histogram *into, const struct histogram *from);
+
+/* A value will be added: asks for the memory where it will be left. Changes nothing. */
+static inline void histogram_expect(const struct histogram *h)
+{
+	if (h->recent)
+		__builtin_prefetch(h->recent + h->nrecent, 1);
+}
 
 /* How many values it holds. */
 u64 histogram_count(const struct histogram *h);

@@ -24,9 +24,11 @@ struct trace_site {
 	u32 strings;
 };
 
+/* What every span adds to is in as few lines of the processor's caches as can be: rows are too many for the near ones. */
+#define TRACE_LINE 64
 struct trace_row {
 	struct model_row model;
-	struct histogram durations;
+	_Alignas(TRACE_LINE) struct histogram durations;
 	u64 open_wall_ns;        /* of open spans, which the mean leaves out */
 	struct trace_told *told; /* trace_gain.c */
 };

@@ -68,13 +68,19 @@ static u64 trace_label_key(u64 key, const struct model_label *labels, u32 n)
 	return key;
 }
 
+/* Where the row that a span of these was added to last is kept. */
+static struct trace_row **trace_last_row(const struct model_thread *thread,
+					 const struct model_path *path)
+{
+	return &((struct trace_path *)path)->last[thread->serial % TRACE_PATH_LAST];
+}
+
 /* The row of a span's thread, path and chosen labels, made if it is new. */
 static struct trace_row *trace_row(struct trace *trace, const struct model_span *span)
 {
 	struct model_label chosen[MODEL_MAX_LABELS];
 	u32 n = trace->nby && span->nlabels ? trace_chosen(trace, span, chosen) : 0;
-	struct trace_path *path = (struct trace_path *)span->path;
-	struct trace_row **last = &path->last[span->thread->serial % TRACE_PATH_LAST];
+	struct trace_row **last = trace_last_row(span->thread, span->path);
 	struct trace_row *row = *last;
 	void **found;
 	u64 key;
@@ -91,9 +97,10 @@ static struct trace_row *trace_row(struct trace *trace, const struct model_span 
 			goto out;
 		key++;
 	}
-	row = calloc(1, sizeof(*row));
+	row = aligned_alloc(TRACE_LINE, sizeof(*row));
 	if (!row)
 		return NULL;
+	*row = (struct trace_row){0};
 	row->model.thread = span->thread;
 	row->model.path = span->path;
 	row->model.min_ns = UINT64_MAX;
@@ -151,6 +158,26 @@ static int trace_add_span(struct trace_row *row, const struct model_span *span)
 	if (wall > m->max_ns)
 		m->max_ns = wall;
 	return histogram_add(&row->durations, wall);
+}
+
+void trace_expect_span(const struct model_thread *thread, const struct model_path *path)
+{
+	const char *row = (const char *)*trace_last_row(thread, path);
+	size_t i;
+
+	if (!row)
+		return;
+	for (i = 0; i < offsetof(struct trace_row, model.abandoned); i += TRACE_LINE)
+		__builtin_prefetch(row + i, 1);
+	__builtin_prefetch(row + offsetof(struct trace_row, durations), 1);
+}
+
+void trace_expect_soon(const struct model_thread *thread, const struct model_path *path)
+{
+	const struct trace_row *row = *trace_last_row(thread, path);
+
+	if (row)
+		histogram_expect(&row->durations);
 }
 
 void trace_take_span(struct trace *trace, const struct model_span *span)
