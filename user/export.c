@@ -100,7 +100,7 @@ static int export_all(struct replay *replay, struct outputs *outputs, const stru
 
 	describe(replay_info(replay), &profile);
 	outputs_begin(outputs, &profile);
-	err = replay_run(replay, &reading->filter);
+	err = replay_run(replay, reading_is_filtered(reading) ? &reading->filter : NULL);
 	if (err)
 		return err;
 	err = replay_profile(replay, &profile);

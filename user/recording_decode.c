@@ -5,18 +5,23 @@
 
 #include "recording_read.h"
 
+/* So many items ahead, the place of one is asked for. */
+#define WRITE_AHEAD 16
+
 void recording_decode_begin(struct recording_decoder *d, struct recording_bytes bytes)
 {
 	*d = (struct recording_decoder){.bytes = bytes};
 }
 
-static bool decode_counters(struct recording_bytes *b, u64 counters[RECORDING_COUNTERS])
+/* Each puts words where *WORDS points and moves it on; false where the bytes make no sense. */
+static bool decode_counters(struct recording_bytes *b, u64 **words)
 {
-	u64 mask, value;
+	u64 *counters = *words, mask, value;
 	int i;
 
 	for (i = 0; i < RECORDING_COUNTERS; i++)
 		counters[i] = 0;
+	*words += RECORDING_COUNTERS;
 	if (!bytes_get(b, &mask))
 		return false;
 	for (i = 0; mask; i++, mask >>= 1) {
@@ -30,113 +35,86 @@ static bool decode_counters(struct recording_bytes *b, u64 counters[RECORDING_CO
 	return true;
 }
 
-/* The number of the set of keys and how many, then the values. Returns how many words that is; 0 where it makes no
- * sense. */
-static u32 decode_labels(struct recording_bytes *b, u64 words[1 + MODEL_MAX_LABELS])
+static bool decode_labels(struct recording_bytes *b, u64 **words)
 {
+	u64 *set = (*words)++;
 	u32 i, n;
 
-	if (!bytes_get(b, &words[0]))
-		return 0;
-	n = words[0] & 7;
+	if (!bytes_get(b, set))
+		return false;
+	n = *set & 7;
 	if (n > MODEL_MAX_LABELS)
-		return 0;
+		return false;
 	for (i = 0; i < n; i++)
-		if (!bytes_get(b, &words[1 + i]))
-			return 0;
-	return 1 + n;
-}
-
-static bool decode_span(struct recording_bytes *b, struct recording_item *item)
-{
-	u32 kind = item->tag & RECORDING_KIND;
-
-	item->id = 0;
-	if (kind == RECORDING_ASYNC && !bytes_get(b, &item->wall_ns))
-		return false;
-	if (!bytes_get(b, &item->busy_ns))
-		return false;
-	if (kind != RECORDING_ASYNC)
-		item->wall_ns = item->busy_ns;
-	item->self_ns = item->busy_ns;
-	if (!(item->tag & RECORDING_LEAF)) {
-		if (!bytes_get(b, &item->self_ns))
+		if (!bytes_get(b, (*words)++))
 			return false;
-		if (item->self_ns > item->busy_ns)
-			item->self_ns = item->busy_ns;
-	}
-	return kind == RECORDING_SPAN || bytes_get(b, &item->id);
+	return true;
 }
 
-/* What every item begins with, and what is its kind's own. */
-static bool decode_item(struct recording_decoder *d, struct recording_item *item)
+static bool decode_span(struct recording_bytes *b, u8 tag, struct recording_item *item, u64 **words)
 {
-	bool event = (item->tag & RECORDING_KIND) == RECORDING_EVENT;
+	u32 kind = tag & RECORDING_KIND;
+	u64 busy, self;
+
+	if (kind == RECORDING_ASYNC && !bytes_get(b, (*words)++))
+		return false;
+	if (!bytes_get(b, &busy))
+		return false;
+	self = busy;
+	if (!(tag & RECORDING_LEAF) && !bytes_get(b, &self))
+		return false;
+	item->busy_ns = busy;
+	item->self_ns = self < busy ? self : busy;
+	if (kind != RECORDING_SPAN && !bytes_get(b, (*words)++))
+		return false;
+	return !(tag & RECORDING_COUNTED) || decode_counters(b, words);
+}
+
+static bool decode_event(struct recording_bytes *b, u8 tag, struct recording_item *item)
+{
+	return !(tag & RECORDING_VALUE) || bytes_get(b, &item->busy_ns);
+}
+
+static bool decode_item(struct recording_decoder *d, struct recording_item *item, u64 **words)
+{
+	struct recording_bytes *b = &d->bytes;
+	u8 tag = *b->at++;
+	u32 kind = tag & RECORDING_KIND;
 	u64 ref, delta;
 
-	if (!bytes_get(&d->bytes, &ref) || !bytes_get(&d->bytes, &delta))
+	item->tag = tag;
+	if (tag == RECORDING_ON)
+		return bytes_get_u32(b, &item->number);
+	if (kind < RECORDING_SPAN || kind > RECORDING_EVENT || !bytes_get(b, &ref) ||
+	    !bytes_get(b, &delta))
 		return false;
-	item->number = ref <= RECORDING_NUMBER_MAX ? (u32)ref : 0;
 	d->last_end_ns += (u64)varint_unzigzag(delta);
 	item->end_ns = d->last_end_ns;
-	if (!event)
-		return decode_span(&d->bytes, item);
-	return !(item->tag & RECORDING_VALUE) || bytes_get(&d->bytes, &item->value);
-}
-
-/* The item behind TAG, with its words from WORDS on. How many those are, or -EBADMSG. */
-static int decode_one(struct recording_decoder *d, struct recording_item *item, u64 *words)
-{
-	u32 n = 0, labels;
-
-	switch (item->tag & RECORDING_KIND) {
-	case RECORDING_ON:
-		if (item->tag != RECORDING_ON || !bytes_get_u32(&d->bytes, &item->number))
-			return -EBADMSG;
-		return 0;
-	case RECORDING_SPAN:
-	case RECORDING_SEGMENT:
-	case RECORDING_ASYNC:
-		if (!decode_item(d, item))
-			return -EBADMSG;
-		if (!(item->tag & RECORDING_COUNTED))
-			break;
-		if (!decode_counters(&d->bytes, words))
-			return -EBADMSG;
-		n = RECORDING_COUNTERS;
-		break;
-	case RECORDING_EVENT:
-		if (!decode_item(d, item))
-			return -EBADMSG;
-		break;
-	default:
-		return -EBADMSG;
-	}
-	if (!(item->tag & RECORDING_LABELLED))
-		return (int)n;
-	labels = decode_labels(&d->bytes, words + n);
-	return labels ? (int)(n + labels) : -EBADMSG;
+	item->number = ref <= RECORDING_NUMBER_MAX ? (u32)ref : 0;
+	if (kind == RECORDING_EVENT ? !decode_event(b, tag, item)
+				    : !decode_span(b, tag, item, words))
+		return false;
+	return !(tag & RECORDING_LABELLED) || decode_labels(b, words);
 }
 
 int recording_decode(struct recording_decoder *d, struct recording_items *out)
 {
-	out->n = 0;
-	out->nwords = 0;
-	while (d->bytes.at < d->bytes.end) {
-		struct recording_item *item = &out->items[out->n];
-		int words;
+	const u64 *full = out->words + RECORDING_WORDS_MAX - RECORDING_ITEM_WORDS;
+	struct recording_decoder at = *d;
+	u64 *words = out->words;
+	int err = 0;
+	u32 n;
 
-		if (out->n == RECORDING_ITEMS_MAX ||
-		    out->nwords > RECORDING_WORDS_MAX - RECORDING_ITEM_WORDS)
-			return 0;
-		item->tag = *d->bytes.at++;
-		words = decode_one(d, item, &out->words[out->nwords]);
-		if (words < 0) {
-			d->bytes.at = d->bytes.end;
-			return words;
+	for (n = 0; n < RECORDING_ITEMS_MAX && words <= full && at.bytes.at < at.bytes.end; n++) {
+		/* Another processor has read what stood there before. */
+		__builtin_prefetch(&out->items[n + WRITE_AHEAD], 1);
+		if (!decode_item(&at, &out->items[n], &words)) {
+			at.bytes.at = at.bytes.end;
+			err = -EBADMSG;
+			break;
 		}
-		out->nwords += (u32)words;
-		out->n++;
 	}
-	return 0;
+	out->n = n;
+	*d = at;
+	return err;
 }

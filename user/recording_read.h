@@ -73,16 +73,11 @@ static inline bool bytes_get_u32(struct recording_bytes *b, u32 *value)
 /* A text as it stands in the payload, without a NUL in or behind it. */
 bool bytes_get_text(struct recording_bytes *b, const char **text, size_t *length);
 
-/* One span or event as it stands in the file, its names still numbers. */
+/* One span or event as it stands in the file, its names still numbers. Small, as it goes from one processor to another. */
 struct recording_item {
 	u64 end_ns;
-	union {
-		u64 wall_ns;
-		u64 value; /* of an event, zigzag */
-	};
-	u64 busy_ns;
+	u64 busy_ns; /* of an event: its value, zigzag */
 	u64 self_ns;
-	u64 id;
 	u32 number; /* of the path; ON: of the thread. 0: none that can be known */
 	u8 tag;     /* as in the file */
 };
@@ -90,15 +85,14 @@ struct recording_item {
 /* A writer's block has room in one batch, a greater one takes several. */
 #define RECORDING_ITEMS_MAX  8192u
 #define RECORDING_WORDS_MAX  (4 * RECORDING_ITEMS_MAX)
-#define RECORDING_ITEM_WORDS (RECORDING_COUNTERS + 1 + MODEL_MAX_LABELS)
+#define RECORDING_ITEM_WORDS (2 + RECORDING_COUNTERS + 1 + MODEL_MAX_LABELS)
 
 struct recording_items {
 	struct recording_item *items; /* RECORDING_ITEMS_MAX */
 	u32 n;
-	/* What only some items have, one behind the other: COUNTED: RECORDING_COUNTERS counters; LABELLED: number of the set
-	 * of keys << 3 | how many, then their values. */
+	/* What only some items have, one behind the other: ASYNC: wall; ASYNC, SEGMENT: id; COUNTED: RECORDING_COUNTERS
+	 * counters; LABELLED: number of the set of keys << 3 | how many, then their values. */
 	u64 *words; /* RECORDING_WORDS_MAX */
-	u32 nwords;
 };
 
 struct recording_decoder {

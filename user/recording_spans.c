@@ -106,10 +106,12 @@ static bool spans_known(struct spans *s, const struct model_path *path)
 static int spans_span(struct spans *s, const struct recording_item *item)
 {
 	struct model_span *span = &s->span;
+	u32 kind = item->tag & RECORDING_KIND;
+	u64 wall = kind == RECORDING_ASYNC ? *s->words++ : item->busy_ns;
 
 	span->path = recording_name(&s->r->names.paths, item->number);
 	span->flags = span_flags(item->tag);
-	span->id = item->id;
+	span->id = kind == RECORDING_SPAN ? 0 : *s->words++;
 	span->busy_ns = item->busy_ns;
 	span->self_ns = item->self_ns;
 	if (item->tag & RECORDING_COUNTED) {
@@ -126,7 +128,7 @@ static int spans_span(struct spans *s, const struct recording_item *item)
 		return 0;
 	span->thread = s->r->on;
 	span->end_ns = item->end_ns;
-	span->start_ns = item->end_ns - item->wall_ns; /* replay_take_span() sees when it wraps */
+	span->start_ns = item->end_ns - wall; /* replay_take_span() sees when it wraps */
 	replay_take_span(s->r->replay, span);
 	return 0;
 }
@@ -141,7 +143,7 @@ static int spans_event(struct spans *s, const struct recording_item *item)
 	};
 
 	if (event.has_value)
-		event.value = varint_unzigzag(item->value);
+		event.value = varint_unzigzag(item->busy_ns);
 	if (item->tag & RECORDING_LABELLED && !spans_labels(s, event.labels, &event.nlabels))
 		return -EBADMSG;
 	if (spans_known(s, event.path))
