@@ -431,6 +431,7 @@ const struct exporter_ops exporter_recording = {
 	.name = "recording",
 	.extension = ".spans",
 	.binary = true,
+	.spans_only = true,
 	.parts = true,
 	.begin = recording_begin,
 	.span = recording_span,

@@ -133,5 +133,7 @@ int export_run(int argc, char **argv)
 	if (err)
 		return cli_status_of(err);
 	trace_split_by(replay_trace(replay), o.by, o.nby);
+	if (!outputs_want_totals(outputs))
+		trace_leave_rows(replay_trace(replay));
 	return export_all(replay, outputs, &reading) ? CLI_FAILED : CLI_DONE;
 }

@@ -53,6 +53,8 @@ void trace_split_by(struct trace *trace, const char *const *keys, size_t n);
 /* A span may come before the text of its label, which is on another ring: MORE is called to have what waits there
  * given to trace_record() now. */
 void trace_ask_more(struct trace *trace, void (*more)(void *context), void *context);
+/* Spans and events go to the sinks alone: profiles have no rows and no events, threads their time inside spans. */
+void trace_leave_rows(struct trace *trace);
 /* Borrows the sink, for good. 0 or -ENOMEM. */
 int trace_add_sink(struct trace *trace, const struct trace_sink *sink);
 /* The trace begins: all probes stand. */

@@ -11,10 +11,11 @@
 #include "util/strpool.h"
 
 struct trace_thread {
-	struct model_thread model;
+	struct model_thread model; /* first: a model_thread of the trace is one of these */
 	u32 process; /* serial of its image */
 	u64 inside_ns;
-	bool ended; /* inside_ns is final */
+	u64 rowless_ns; /* … of which no row tells */
+	bool ended;     /* inside_ns is final */
 };
 
 /* The labels of one site. */
@@ -74,6 +75,7 @@ struct trace {
 	size_t nsinks;
 	bool want_spans;
 	bool want_events;
+	bool rowless; /* trace_leave_rows() */
 	int error;
 	u64 spans;
 	u64 nevents;

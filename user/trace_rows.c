@@ -180,21 +180,38 @@ void trace_expect_soon(const struct model_thread *thread, const struct model_pat
 		histogram_expect(&row->durations);
 }
 
-void trace_take_span(struct trace *trace, const struct model_span *span)
+/* False: no memory. */
+static bool trace_add_to_row(struct trace *trace, const struct model_span *span)
 {
 	struct trace_row *row = trace_row(trace, span);
+
+	if (!row)
+		return false;
+	trace_add_work(row, span);
+	if (!(span->flags & MODEL_SEGMENT) && trace_add_span(row, span))
+		trace->no_memory++;
+	return true;
+}
+
+static void trace_add_rowless(const struct model_span *span)
+{
+	struct trace_thread *thread = (struct trace_thread *)span->thread;
+
+	if (!(span->flags & MODEL_ASYNC))
+		thread->rowless_ns += span->self_ns;
+}
+
+void trace_take_span(struct trace *trace, const struct model_span *span)
+{
 	size_t i;
 
-	if (!row) {
+	if (trace->rowless) {
+		trace_add_rowless(span);
+	} else if (!trace_add_to_row(trace, span)) {
 		trace->no_memory++;
 		return;
 	}
-	trace_add_work(row, span);
-	if (!(span->flags & MODEL_SEGMENT)) {
-		trace->spans++;
-		if (trace_add_span(row, span))
-			trace->no_memory++;
-	}
+	trace->spans += !(span->flags & MODEL_SEGMENT);
 	for (i = 0; trace->want_spans && i < trace->nsinks; i++)
 		if (trace->sinks[i].span)
 			trace_fail(trace, trace->sinks[i].span(trace->sinks[i].context, span));
@@ -267,19 +284,28 @@ static struct model_event_row *trace_event_row(struct trace *trace, const struct
 	return row;
 }
 
-void trace_take_event(struct trace *trace, const struct model_event *event)
+/* False: no memory. */
+static bool trace_count_event(struct trace *trace, const struct model_event *event)
 {
 	struct model_event_row *row = trace_event_row(trace, event);
-	size_t i;
 
-	if (!row) {
-		trace->no_memory++;
-		return;
-	}
+	if (!row)
+		return false;
 	row->count++;
 	row->has_sum |= event->has_value;
 	/* Sums may wrap, as the program's own would. */
 	row->sum = (s64)((u64)row->sum + (event->has_value ? (u64)event->value : 0));
+	return true;
+}
+
+void trace_take_event(struct trace *trace, const struct model_event *event)
+{
+	size_t i;
+
+	if (!trace->rowless && !trace_count_event(trace, event)) {
+		trace->no_memory++;
+		return;
+	}
 	trace->nevents++;
 	for (i = 0; trace->want_events && i < trace->nsinks; i++)
 		if (trace->sinks[i].event)
