@@ -38,13 +38,6 @@ int histogram_add_many(struct histogram *h, u64 value, u64 times);
 int histogram_add_octave(struct histogram *h, u32 octave, const u32 counts[64]);
 int histogram_merge(struct histogram *into, const struct histogram *from);
 
-/* A value will be added: asks for the memory where it will be left. Changes nothing. */
-static inline void histogram_expect(const struct histogram *h)
-{
-	if (h->recent)
-		__builtin_prefetch(h->recent + h->nrecent, 1);
-}
-
 /* How many values it holds. */
 u64 histogram_count(const struct histogram *h);
 /* The value at or below which a fraction Q (0 to 1) of all lie; 0 if there is none. */

@@ -18,7 +18,7 @@
 #include "recording_read.h"
 #include "util/cleanup.h"
 
-#define BATCHES 8
+#define BATCHES 4
 #define HALF    (BATCHES / 2)
 /* A file of so many batches is worth a thread. */
 #define ALONE 8

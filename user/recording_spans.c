@@ -7,8 +7,7 @@
 #include "recording_read.h"
 
 /* So many items before a span is taken, its row is asked for. */
-#define EXPECT_FAR  24
-#define EXPECT_NEAR 8
+#define EXPECT 7
 
 /* Items as they are taken. */
 struct spans {
@@ -155,18 +154,13 @@ static int spans_event(struct spans *s, const struct recording_item *item)
  * taken its row has come. */
 static void spans_expect(const struct spans *s, const struct recording_items *items, u32 at)
 {
-	const struct model_path *far = NULL, *near = NULL;
+	const struct model_path *path;
 
-	if (!s->r->on)
+	if (!s->r->on || at + EXPECT >= items->n)
 		return;
-	if (at + EXPECT_FAR < items->n)
-		far = recording_name(&s->r->names.paths, items->items[at + EXPECT_FAR].number);
-	if (at + EXPECT_NEAR < items->n)
-		near = recording_name(&s->r->names.paths, items->items[at + EXPECT_NEAR].number);
-	if (far)
-		trace_expect_span(s->r->on, far);
-	if (near)
-		trace_expect_soon(s->r->on, near);
+	path = recording_name(&s->r->names.paths, items->items[at + EXPECT].number);
+	if (path)
+		trace_expect_span(s->r->on, path);
 }
 
 int recording_take_items(struct recording_reader *r, const struct recording_items *items)

@@ -73,10 +73,8 @@ void trace_take_row(struct trace *trace, const struct wire_row *gained,
  * hands it to the sinks. */
 void trace_take_span(struct trace *trace, const struct model_span *span);
 void trace_take_event(struct trace *trace, const struct model_event *event);
-/* A span of these will be taken: its row is asked for, which takes as long as some ten spans; soon: also what its row
- * leads to. Changes nothing. */
+/* A span of these will be taken some spans later: asks for the memory of its row. Changes nothing. */
 void trace_expect_span(const struct model_thread *thread, const struct model_path *path);
-void trace_expect_soon(const struct model_thread *thread, const struct model_path *path);
 
 /* For replays, whose trace_new() got no path table: the path of DEF under PARENT (NULL: outside every span), with a
  * NAME of its own or NULL; found, or made and copied. Beyond PATHS_MAX it is the one of "(other paths)" and *FULL is

@@ -76,18 +76,15 @@ static struct trace_row **trace_last_row(const struct model_thread *thread,
 }
 
 /* The row of a span's thread, path and chosen labels, made if it is new. */
-static struct trace_row *trace_row(struct trace *trace, const struct model_span *span)
+static __attribute__((noinline)) struct trace_row *trace_find_row(struct trace *trace,
+								  const struct model_span *span)
 {
 	struct model_label chosen[MODEL_MAX_LABELS];
 	u32 n = trace->nby && span->nlabels ? trace_chosen(trace, span, chosen) : 0;
-	struct trace_row **last = trace_last_row(span->thread, span->path);
-	struct trace_row *row = *last;
+	struct trace_row *row;
 	void **found;
 	u64 key;
 
-	/* A few threads, or one after the other, need no table. */
-	if (row && !n && row->model.thread == span->thread)
-		return row;
 	key = trace_row_key(span->thread->serial, span->path->id);
 	key = trace_label_key(key, chosen, n);
 	while ((found = intmap_find(&trace->rows, key))) {
@@ -112,8 +109,18 @@ static struct trace_row *trace_row(struct trace *trace, const struct model_span 
 	}
 out:
 	if (!n)
-		*last = row;
+		*trace_last_row(span->thread, span->path) = row;
 	return row;
+}
+
+/* The same. A few threads, or one after the other, need no table. */
+static struct trace_row *trace_row(struct trace *trace, const struct model_span *span)
+{
+	struct trace_row *row = *trace_last_row(span->thread, span->path);
+
+	if (row && row->model.thread == span->thread && !(trace->nby && span->nlabels))
+		return row;
+	return trace_find_row(trace, span);
 }
 
 /* Work counts where it ran: that of a thread span and of a segment on its thread. An async span has its idle time
@@ -172,14 +179,6 @@ void trace_expect_span(const struct model_thread *thread, const struct model_pat
 	__builtin_prefetch(row + offsetof(struct trace_row, durations), 1);
 }
 
-void trace_expect_soon(const struct model_thread *thread, const struct model_path *path)
-{
-	const struct trace_row *row = *trace_last_row(thread, path);
-
-	if (row)
-		histogram_expect(&row->durations);
-}
-
 /* False: no memory. */
 static bool trace_add_to_row(struct trace *trace, const struct model_span *span)
 {
@@ -187,9 +186,9 @@ static bool trace_add_to_row(struct trace *trace, const struct model_span *span)
 
 	if (!row)
 		return false;
-	trace_add_work(row, span);
 	if (!(span->flags & MODEL_SEGMENT) && trace_add_span(row, span))
 		trace->no_memory++;
+	trace_add_work(row, span);
 	return true;
 }
 
