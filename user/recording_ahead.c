@@ -32,7 +32,8 @@ struct recording_ahead {
 	u64 taken;
 
 	/* Whoever makes batches. */
-	const struct recording_block_header *pending; /* the first block, where it was read before */
+	const struct recording_block_header
+		*pending; /* the first block, where it was read before */
 	const u8 *pending_payload;
 	struct recording_block_header header;
 	struct recording_decoder decoder; /* of a block that had no room in one batch */
@@ -43,7 +44,7 @@ struct recording_ahead {
 	pthread_cond_t changed;
 	/* Under the lock. */
 	u32 ready;
-	bool stop;  /* nobody wants another one */
+	bool stop; /* nobody wants another one */
 };
 
 /* --- making batches ------------------------------------------------------------------------------- */
@@ -107,9 +108,9 @@ static bool ahead_make(struct recording_ahead *a, struct recording_batch *batch)
 		if (batch->got <= 0)
 			return false;
 		if (a->header.kind == RECORDING_SPANS && ahead_wants(a))
-			recording_decode_begin(&a->decoder,
-					       (struct recording_bytes){
-						       payload, payload + a->header.length});
+			recording_decode_begin(
+				&a->decoder,
+				(struct recording_bytes){payload, payload + a->header.length});
 		else if (a->header.kind != RECORDING_SPANS)
 			batch->got = batch_copy(batch, payload, a->header.length) ? -ENOMEM : 1;
 	}

@@ -176,9 +176,9 @@ struct recording_reader {
 	bool on_left_out;              /* the filter does not want that thread */
 	bool leave_block;              /* it made no sense from some item on */
 	bool begun;                    /* when the trace began is settled */
-	bool ended;   /* END was read */
-	bool goes_on; /* … and there is something behind it */
-	u64 seen_ns;  /* the latest time told by any block */
+	bool ended;                    /* END was read */
+	bool goes_on;                  /* … and there is something behind it */
+	u64 seen_ns;                   /* the latest time told by any block */
 	u64 told_end_ns;
 	u64 garbled; /* blocks whose content makes no sense */
 };

@@ -37,8 +37,7 @@ static bool spans_labels(struct spans *s, struct model_label labels[MODEL_MAX_LA
 {
 	const u64 *words = s->words;
 	u32 count = words[0] & 7, i;
-	const struct recording_label_set *set =
-		recording_name(&s->r->names.labels, words[0] >> 3);
+	const struct recording_label_set *set = recording_name(&s->r->names.labels, words[0] >> 3);
 
 	s->words += 1 + count;
 	*n = set ? set->n : 0;

@@ -12,7 +12,7 @@
 
 struct trace_thread {
 	struct model_thread model; /* first: a model_thread of the trace is one of these */
-	u32 process; /* serial of its image */
+	u32 process;               /* serial of its image */
 	u64 inside_ns;
 	u64 rowless_ns; /* … of which no row tells */
 	bool ended;     /* inside_ns is final */
