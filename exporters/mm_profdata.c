@@ -423,6 +423,7 @@ const struct exporter_ops exporter_mm_profdata = {
 	.extension = ".mm_profdata",
 	.keys = mm_profdata_keys,
 	.binary = true,
+	.spans_only = true,
 	.begin = mm_profdata_begin,
 	.span = mm_profdata_span,
 	.event = mm_profdata_event,

@@ -433,6 +433,7 @@ const struct exporter_ops exporter_recording = {
 	.name = "recording",
 	.extension = ".spans",
 	.binary = true,
+	.spans_only = true,
 	.parts = true,
 	.flight = true,
 	.begin = recording_begin,

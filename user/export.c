@@ -115,7 +115,7 @@ static int export_all(struct replay *replay, struct outputs *outputs, const stru
 
 	describe(replay_info(replay), &profile);
 	outputs_begin(outputs, &profile);
-	err = replay_run(replay, &reading->filter);
+	err = replay_run(replay, reading_is_filtered(reading) ? &reading->filter : NULL);
 	if (err)
 		return err;
 	err = replay_profile(replay, &profile);
@@ -151,5 +151,7 @@ int export_run(int argc, char **argv)
 	if (err)
 		return cli_status_of(err);
 	trace_split_by(replay_trace(replay), o.by, o.nby);
+	if (!outputs_want_totals(outputs))
+		trace_leave_rows(replay_trace(replay));
 	return export_all(replay, outputs, &reading) ? CLI_FAILED : CLI_DONE;
 }

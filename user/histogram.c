@@ -207,7 +207,13 @@ static u64 bucket_count(const struct histogram *h, u32 bucket)
 
 int histogram_add(struct histogram *h, u64 value)
 {
-	return bucket_add(h, bucket_of(value), 1);
+	u32 bucket = bucket_of(value);
+
+	if (h->nrecent == h->room)
+		return bucket_add(h, bucket, 1);
+	h->recent[h->nrecent++] = (u16)bucket;
+	h->count++;
+	return 0;
 }
 
 int histogram_add_many(struct histogram *h, u64 value, u64 times)

@@ -19,14 +19,14 @@
 /* Open only so that it can stand in another struct, as zeroes at first, and be found without a pointer. */
 struct histogram {
 	u64 count;
-	struct histogram_octave *blocks; /* in the order of first use */
-	u8 block_of[HISTOGRAM_OCTAVES];  /* 1 + index into blocks; 0: no value yet */
-	u8 nblocks;
+	u16 *recent; /* buckets of values that are in no block yet */
 	u8 nrecent;
 	u8 room; /* of recent */
+	u8 nblocks;
 	u32 ncarries;
-	u16 *recent; /* buckets of values that are in no block yet */
+	struct histogram_octave *blocks; /* in the order of first use */
 	struct histogram_carry *carries;
+	u8 block_of[HISTOGRAM_OCTAVES]; /* 1 + index into blocks; 0: no value yet */
 };
 
 /* Each returns 0 or -ENOMEM; after -ENOMEM the histogram holds all that it held before, except that

@@ -275,6 +275,16 @@ bool outputs_want_spans(const struct outputs *outputs)
 	return false;
 }
 
+bool outputs_want_totals(const struct outputs *outputs)
+{
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++)
+		if (!outputs->items[i].exporter.ops->spans_only)
+			return true;
+	return false;
+}
+
 int outputs_listen(struct outputs *outputs, struct trace *trace)
 {
 	size_t i;

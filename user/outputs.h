@@ -27,6 +27,8 @@ void outputs_free(struct outputs **outputs);
 const char *outputs_find(const struct outputs *outputs, const struct stat *status);
 /* Whether any format wants single spans, and so their labels. */
 bool outputs_want_spans(const struct outputs *outputs);
+/* Whether any of them looks at totals. */
+bool outputs_want_totals(const struct outputs *outputs);
 /* Gives the formats that want single spans to TRACE. */
 int outputs_listen(struct outputs *outputs, struct trace *trace);
 /* The trace begins: RUN says which, as in exporter.h; its strings and losses are borrowed until the outputs' end. Before

@@ -7,20 +7,54 @@
 #include "recording_read.h"
 #include "util/cleanup.h"
 
-static void free_values(struct intmap *map)
+/* The number may be any up to RECORDING_NUMBER_MAX: what is not used of so many is never touched, and takes no memory. */
+static int numbers_grow(struct recording_numbers *names, u32 number)
 {
-	size_t i;
+	u32 room = names->room ? names->room : 64;
+	void **values;
 
-	for (i = 0; i < map->capacity; i++)
-		free(map->slots[i].value);
-	intmap_free(map);
+	while (room <= number)
+		room *= 2;
+	values = calloc(room, sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	if (names->room)
+		memcpy(values, names->values, names->room * sizeof(*values));
+	free((void *)names->values);
+	names->values = values;
+	names->room = room;
+	return 0;
+}
+
+static int numbers_set(struct recording_numbers *names, u32 number, void *value)
+{
+	int err = number < names->room ? 0 : numbers_grow(names, number);
+
+	if (!err)
+		names->values[number] = value;
+	return err;
+}
+
+static void numbers_free(struct recording_numbers *names)
+{
+	free((void *)names->values);
+	*names = (struct recording_numbers){0};
+}
+
+static void free_values(struct recording_numbers *names)
+{
+	u32 i;
+
+	for (i = 0; i < names->room; i++)
+		free(names->values[i]);
+	numbers_free(names);
 }
 
 void recording_tables_free(struct recording_tables *names)
 {
-	intmap_free(&names->texts);
-	intmap_free(&names->defs);
-	intmap_free(&names->paths);
+	numbers_free(&names->texts);
+	numbers_free(&names->defs);
+	numbers_free(&names->paths);
 	free_values(&names->threads);
 	free_values(&names->labels);
 }
@@ -57,7 +91,7 @@ static int read_text(struct recording_reader *r, struct recording_bytes *b)
 	text = trace_keep_text(r->replay->trace, text, length);
 	if (!text)
 		return -ENOMEM;
-	return intmap_set(&r->names.texts, number, (void *)text);
+	return numbers_set(&r->names.texts, number, (void *)text);
 }
 
 static int read_def(struct recording_reader *r, struct recording_bytes *b)
@@ -89,7 +123,7 @@ static int read_def(struct recording_reader *r, struct recording_bytes *b)
 	err = trace_add_def(r->replay->trace, &def, &id);
 	if (err == -ENOSPC)
 		return 0;
-	return err ? err : intmap_set(&r->names.defs, number, (void *)(uintptr_t)(id + 1));
+	return err ? err : numbers_set(&r->names.defs, number, (void *)(uintptr_t)(id + 1));
 }
 
 static int read_path(struct recording_reader *r, struct recording_bytes *b)
@@ -112,7 +146,7 @@ static int read_path(struct recording_reader *r, struct recording_bytes *b)
 	if (!path)
 		return -ENOMEM;
 	r->replay->own[LOSS_PATHS_FULL] += full;
-	return intmap_set(&r->names.paths, number, (void *)path);
+	return numbers_set(&r->names.paths, number, (void *)path);
 }
 
 static int read_thread(struct recording_reader *r, struct recording_bytes *b)
@@ -129,7 +163,7 @@ static int read_thread(struct recording_reader *r, struct recording_bytes *b)
 	thread = recording_name(&r->names.threads, number);
 	if (!thread) {
 		thread = made = calloc(1, sizeof(*thread));
-		if (!made || intmap_set(&r->names.threads, number, made))
+		if (!made || numbers_set(&r->names.threads, number, made))
 			return -ENOMEM;
 		(void)TAKE_PTR(made);
 	}
@@ -187,7 +221,7 @@ static int read_labels(struct recording_reader *r, struct recording_bytes *b)
 			set->keys[i] = "?";
 	}
 	old = recording_name(&r->names.labels, number);
-	if (intmap_set(&r->names.labels, number, set))
+	if (numbers_set(&r->names.labels, number, set))
 		return -ENOMEM;
 	(void)TAKE_PTR(set);
 	free(old);

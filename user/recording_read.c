@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a recording (../include/recording.h) into a trace. See replay_impl.h for who calls, recording_read.h for the
- * parts. Memory: one block, and the names. */
+ * parts. Memory: a few batches of spans, and the names. */
 #include "recording_read.h"
 
 #include <errno.h>
@@ -283,15 +283,6 @@ static int recording_open(struct replay *replay)
 
 /* --- all of it ------------------------------------------------------------------------------------ */
 
-static bool reader_wants_block(const struct recording_reader *r,
-			       const struct recording_block_header *header)
-{
-	const struct replay *replay = r->replay;
-
-	return !replay->filter ||
-	       (header->last_ns >= replay->from_ns && header->first_ns <= replay->to_ns);
-}
-
 /* Without INFO the trace begins where its spans do. */
 static void reader_see_times(struct recording_reader *r,
 			     const struct recording_block_header *header)
@@ -308,19 +299,37 @@ static void reader_see_times(struct recording_reader *r,
 }
 
 /* 0, -EBADMSG or -ENOMEM. */
-static int reader_block(struct recording_reader *r, const struct recording_block_header *header,
-			const u8 *payload)
+static int reader_spans(struct recording_reader *r, const struct recording_batch *batch)
 {
-	struct recording_bytes bytes = {payload, payload + header->length};
+	int err;
 
-	switch (header->kind) {
+	if (batch->begins) {
+		reader_see_times(r, &batch->header);
+		r->on = NULL;
+		r->on_left_out = r->leave_block = false;
+	}
+	if (r->leave_block)
+		return 0;
+	err = recording_take_items(r, &batch->items);
+	if (!err)
+		err = batch->err;
+	r->leave_block = err;
+	return err;
+}
+
+static int reader_batch(struct recording_reader *r, const struct recording_batch *batch)
+{
+	struct recording_bytes bytes;
+
+	if (batch->header.kind == RECORDING_SPANS)
+		return reader_spans(r, batch);
+	bytes = (struct recording_bytes){batch->payload, batch->payload + batch->header.length};
+	switch (batch->header.kind) {
 	case RECORDING_NAMES:
 		return recording_read_names(r, bytes);
-	case RECORDING_SPANS:
-		reader_see_times(r, header);
-		return reader_wants_block(r, header) ? recording_read_spans(r, bytes) : 0;
 	case RECORDING_END:
 		r->ended = true;
+		r->goes_on = batch->goes_on;
 		return reader_state(r, bytes);
 	case RECORDING_STATE:
 		return reader_state(r, bytes);
@@ -330,31 +339,30 @@ static int reader_block(struct recording_reader *r, const struct recording_block
 
 static int reader_blocks(struct recording_reader *r)
 {
-	struct recording_block_header header;
-	const u8 *payload;
-	int got = 1, err;
+	const struct recording_range range = {
+		.from_ns = r->replay->filter ? r->replay->from_ns : 0,
+		.to_ns = r->replay->filter ? r->replay->to_ns : UINT64_MAX,
+	};
+	CLEANUP(recording_ahead_free) struct recording_ahead *ahead = NULL;
+	const struct recording_batch *batch;
+	int err = recording_ahead_new(&r->input, &range, &ahead);
 
-	if (r->pending_payload) {
-		header = r->pending;
-		payload = TAKE_PTR(r->pending_payload);
-	} else {
-		got = recording_input_next(&r->input, &header, &payload);
-	}
-	while (got > 0) {
-		err = reader_block(r, &header, payload);
+	if (err)
+		return err;
+	recording_ahead_begin(ahead, &r->pending, TAKE_PTR(r->pending_payload));
+	while (!r->ended) {
+		batch = recording_ahead_next(ahead);
+		if (batch->got <= 0)
+			return batch->got;
+		err = reader_batch(r, batch);
 		r->garbled += err == -EBADMSG;
 		if (err == -ENOMEM)
 			return err;
 		err = trace_error(r->replay->trace);
 		if (err)
 			return err;
-		if (r->ended) {
-			r->goes_on = recording_input_more(&r->input);
-			return 0;
-		}
-		got = recording_input_next(&r->input, &header, &payload);
 	}
-	return got;
+	return 0;
 }
 
 /* What a person should know about a file that is not whole. */

@@ -2,8 +2,10 @@
 /* What the parts of the recordings' reader share:
  *
  *   recording_input.c   bytes ▸ blocks that are whole, damage counted
+ *   recording_decode.c  SPANS ▸ items of plain numbers
+ *   recording_ahead.c   both of these ahead of the rest, in a thread of its own
  *   recording_names.c   NAMES ▸ tables: number ▸ text, definition, path, thread, keys of labels
- *   recording_spans.c   SPANS ▸ single spans and events
+ *   recording_spans.c   items ▸ single spans and events
  *   recording_read.c    the rest: INFO, STATE, END; opening, running, what is said of damage
  */
 #ifndef SPANTRACE_RECORDING_READ_H
@@ -11,7 +13,6 @@
 
 #include "../include/recording.h"
 #include "replay_impl.h"
-#include "util/intmap.h"
 #include "util/varint.h"
 
 /* --- blocks ------------------------------------------------------------------------------------- */
@@ -72,7 +73,74 @@ static inline bool bytes_get_u32(struct recording_bytes *b, u32 *value)
 /* A text as it stands in the payload, without a NUL in or behind it. */
 bool bytes_get_text(struct recording_bytes *b, const char **text, size_t *length);
 
+/* One span or event as it stands in the file, its names still numbers. Small, as it goes from one processor to another. */
+struct recording_item {
+	u64 end_ns;
+	u64 busy_ns; /* of an event: its value, zigzag */
+	u64 self_ns;
+	u32 number; /* of the path; ON: of the thread. 0: none that can be known */
+	u8 tag;     /* as in the file */
+};
+
+/* A writer's block has room in one batch, a greater one takes several. */
+#define RECORDING_ITEMS_MAX  8192u
+#define RECORDING_WORDS_MAX  (4 * RECORDING_ITEMS_MAX)
+#define RECORDING_ITEM_WORDS (2 + RECORDING_COUNTERS + 1 + MODEL_MAX_LABELS)
+
+struct recording_items {
+	struct recording_item *items; /* RECORDING_ITEMS_MAX */
+	u32 n;
+	/* What only some items have, one behind the other: ASYNC: wall; ASYNC, SEGMENT: id; COUNTED: RECORDING_COUNTERS
+	 * counters; LABELLED: number of the set of keys << 3 | how many, then their values. */
+	u64 *words; /* RECORDING_WORDS_MAX */
+};
+
+struct recording_decoder {
+	struct recording_bytes bytes; /* what is left */
+	u64 last_end_ns;              /* of the item before */
+};
+
+void recording_decode_begin(struct recording_decoder *d, struct recording_bytes bytes);
+/* The next items, as many as have room. 0, or -EBADMSG where the block makes no sense behind them; it is then left. */
+int recording_decode(struct recording_decoder *d, struct recording_items *out);
+
+/* --- reading ahead ------------------------------------------------------------------------------ */
+
+/* Blocks whose spans all lie outside of it are not wanted. */
+struct recording_range {
+	u64 from_ns, to_ns;
+};
+
+struct recording_batch {
+	int got; /* 1; 0: the end of the file; -errno: it cannot be read on. The last two have nothing else. */
+	struct recording_block_header header;
+	bool begins;                  /* it is the block's first batch */
+	int err;                      /* SPANS: 0 or -EBADMSG, of what stands behind the items */
+	bool goes_on;                 /* END: something stands behind it */
+	struct recording_items items; /* SPANS */
+	u8 *payload;                  /* of other blocks; ROOM bytes */
+	size_t room;
+};
+
+struct recording_ahead;
+
+/* Borrows both, which nobody else touches until it is freed. 0 or -ENOMEM. */
+int recording_ahead_new(struct recording_input *input, const struct recording_range *range,
+			struct recording_ahead **out);
+void recording_ahead_free(struct recording_ahead **ahead);
+/* Before the first batch: a block that was read from INPUT already. */
+void recording_ahead_begin(struct recording_ahead *ahead,
+			   const struct recording_block_header *pending, const u8 *payload);
+/* Valid until the next call. None may be asked for behind one with END or without a block. */
+const struct recording_batch *recording_ahead_next(struct recording_ahead *ahead);
+
 /* --- names -------------------------------------------------------------------------------------- */
+
+/* What stands under each number: those of one sort are given in order, from 1. */
+struct recording_numbers {
+	void **values;
+	u32 room;
+};
 
 struct recording_thread {
 	struct model_thread values;
@@ -88,11 +156,11 @@ struct recording_label_set {
 
 /* By number. Texts, definitions and paths belong to the trace. */
 struct recording_tables {
-	struct intmap texts;   /* const char */
-	struct intmap defs;    /* number in the trace + 1 */
-	struct intmap paths;   /* const struct model_path */
-	struct intmap threads; /* struct recording_thread */
-	struct intmap labels;  /* struct recording_label_set */
+	struct recording_numbers texts;   /* const char */
+	struct recording_numbers defs;    /* number in the trace + 1 */
+	struct recording_numbers paths;   /* const struct model_path */
+	struct recording_numbers threads; /* struct recording_thread */
+	struct recording_numbers labels;  /* struct recording_label_set */
 	u64 text_bytes;
 };
 
@@ -104,26 +172,28 @@ struct recording_reader {
 	struct recording_block_header pending;
 	const u8 *pending_payload; /* NULL: none */
 	bool has_info;
-	bool begun;   /* when the trace began is settled */
-	bool ended;   /* END was read */
-	bool goes_on; /* … and there is something behind it */
-	u64 seen_ns;  /* the latest time told by any block */
+	const struct model_thread *on; /* whose the items at hand are */
+	bool on_left_out;              /* the filter does not want that thread */
+	bool leave_block;              /* it made no sense from some item on */
+	bool begun;                    /* when the trace began is settled */
+	bool ended;                    /* END was read */
+	bool goes_on;                  /* … and there is something behind it */
+	u64 seen_ns;                   /* the latest time told by any block */
 	u64 told_end_ns;
 	u64 garbled; /* blocks whose content makes no sense */
 };
 
 void recording_tables_free(struct recording_tables *names);
 /* What stands under NUMBER; NULL when there is nothing. */
-static inline void *recording_name(const struct intmap *map, u64 number)
+static inline void *recording_name(const struct recording_numbers *names, u64 number)
 {
-	void **found = intmap_find(map, number);
-
-	return found ? *found : NULL;
+	return number < names->room ? names->values[number] : NULL;
 }
 
 /* Each takes a whole payload. 0, -EBADMSG where it makes no sense from some item on, or -ENOMEM. */
 int recording_read_names(struct recording_reader *r, struct recording_bytes bytes);
-int recording_read_spans(struct recording_reader *r, struct recording_bytes bytes);
+/* The same for items; -EBADMSG where one of them contradicts its names. */
+int recording_take_items(struct recording_reader *r, const struct recording_items *items);
 /* The thread in the trace; NULL when the filter leaves it out. 0 or -ENOMEM. */
 int recording_use_thread(struct recording_reader *r, struct recording_thread *thread,
 			 const struct model_thread **out);

@@ -1,78 +1,59 @@
 /* SPDX-License-Identifier: MIT */
-/* SPANS blocks of a recording, the hot path of reading one. See recording_read.h. */
+/* Items of SPANS blocks, from numbers to single spans and events: the hot path of reading a recording, and the half of
+ * it that waits for memory. See recording_read.h. */
 #include <errno.h>
 #include <string.h>
 
 #include "recording_read.h"
 
-/* A block as it is read. */
+/* So many items before a span is taken, its row is asked for. */
+#define EXPECT 7
+
+/* Items as they are taken. */
 struct spans {
 	struct recording_reader *r;
-	struct recording_bytes bytes;
-	u64 last_end_ns;                   /* of the item before */
-	const struct model_thread *thread; /* whose the items are */
-	bool left_out;                     /* the filter does not want that thread */
+	const u64 *words; /* of the item at hand */
 	u64 unknown;
 	struct model_span span;
 };
 
 /* The items to come are another thread's. */
-static int spans_turn(struct spans *s)
+static int spans_turn(struct spans *s, u32 number)
 {
-	struct recording_thread *thread;
-	u32 number;
+	struct recording_reader *r = s->r;
+	struct recording_thread *thread = recording_name(&r->names.threads, number);
 	int err;
 
-	if (!bytes_get_u32(&s->bytes, &number))
-		return -EBADMSG;
-	s->thread = NULL;
-	s->left_out = false;
-	thread = recording_name(&s->r->names.threads, number);
+	r->on = NULL;
+	r->on_left_out = false;
 	if (!thread)
 		return 0;
-	err = recording_use_thread(s->r, thread, &s->thread);
-	s->left_out = !s->thread;
+	err = recording_use_thread(r, thread, &r->on);
+	r->on_left_out = !r->on;
 	return err;
-}
-
-/* Path and end, which every item begins with; *PATH is NULL when it is not known. */
-static bool spans_begin_item(struct spans *s, const struct model_path **path)
-{
-	u64 ref, delta;
-
-	if (!bytes_get(&s->bytes, &ref) || !bytes_get(&s->bytes, &delta))
-		return false;
-	*path = recording_name(&s->r->names.paths, ref);
-	s->last_end_ns += (u64)varint_unzigzag(delta);
-	return true;
 }
 
 static bool spans_labels(struct spans *s, struct model_label labels[MODEL_MAX_LABELS], u32 *n)
 {
-	const struct recording_label_set *set;
-	u64 value, count;
-	u32 i;
+	const u64 *words = s->words;
+	u32 count = words[0] & 7, i;
+	const struct recording_label_set *set = recording_name(&s->r->names.labels, words[0] >> 3);
 
-	if (!bytes_get(&s->bytes, &value))
-		return false;
-	set = recording_name(&s->r->names.labels, value >> 3);
-	count = value & 7;
-	if (count > MODEL_MAX_LABELS || (set && set->n != count))
+	s->words += 1 + count;
+	*n = set ? set->n : 0;
+	if (!set)
+		return true;
+	if (set->n != count)
 		return false;
 	for (i = 0; i < count; i++) {
-		if (!bytes_get(&s->bytes, &value))
-			return false;
-		if (!set)
-			continue;
 		labels[i] = (struct model_label){.key = set->keys[i]};
 		if (set->texts >> i & 1)
-			labels[i].text = recording_name(&s->r->names.texts, value);
+			labels[i].text = recording_name(&s->r->names.texts, words[1 + i]);
 		else
-			labels[i].number = varint_unzigzag(value);
+			labels[i].number = varint_unzigzag(words[1 + i]);
 		if (set->texts >> i & 1 && !labels[i].text)
 			labels[i].text = "<lost>";
 	}
-	*n = set ? set->n : 0;
 	return true;
 }
 
@@ -81,22 +62,12 @@ static u64 at_most(u64 value, u64 limit)
 	return value < limit ? value : limit;
 }
 
-static bool spans_counters(struct spans *s)
+static void spans_counters(struct spans *s)
 {
-	u64 counters[RECORDING_COUNTERS] = {0}, mask, value;
 	struct model_span *span = &s->span;
-	int i;
+	const u64 *counters = s->words;
 
-	if (!bytes_get(&s->bytes, &mask))
-		return false;
-	for (i = 0; mask; i++, mask >>= 1) {
-		if (!(mask & 1))
-			continue;
-		if (!bytes_get(&s->bytes, &value))
-			return false;
-		if (i < RECORDING_COUNTERS)
-			counters[i] = value;
-	}
+	s->words += RECORDING_COUNTERS;
 	span->total = (struct model_counters){
 		.cpu_ns = span->busy_ns - at_most(counters[RECORDING_OFF_NS], span->busy_ns),
 		.run_delay_ns = counters[RECORDING_RUN_DELAY_NS],
@@ -109,41 +80,42 @@ static bool spans_counters(struct spans *s)
 	span->total.cpu_system_ns = at_most(counters[RECORDING_SYSTEM_NS], span->total.cpu_ns);
 	span->self_cpu_system_ns = at_most(counters[RECORDING_SELF_SYSTEM_NS], span->self_cpu_ns);
 	span->self_run_delay_ns = counters[RECORDING_SELF_RUN_DELAY_NS];
-	return true;
 }
 
-static int spans_span(struct spans *s, u8 tag)
+static u32 span_flags(u8 tag)
+{
+	u32 kind = tag & RECORDING_KIND;
+
+	return (tag & RECORDING_ABANDONED ? MODEL_ABANDONED : 0) |
+	       (tag & RECORDING_OPEN ? MODEL_OPEN : 0) |
+	       (kind == RECORDING_ASYNC ? MODEL_ASYNC : 0) |
+	       (kind == RECORDING_SEGMENT ? MODEL_SEGMENT : 0);
+}
+
+/* Whether an item on PATH can be taken; counts those whose names are not known. */
+static bool spans_known(struct spans *s, const struct model_path *path)
+{
+	if (s->r->on_left_out)
+		return false;
+	if (s->r->on && path)
+		return true;
+	s->unknown++;
+	return false;
+}
+
+static int spans_span(struct spans *s, const struct recording_item *item)
 {
 	struct model_span *span = &s->span;
-	u32 kind = tag & RECORDING_KIND;
-	u64 wall = 0;
+	u32 kind = item->tag & RECORDING_KIND;
+	u64 wall = kind == RECORDING_ASYNC ? *s->words++ : item->busy_ns;
 
-	if (!spans_begin_item(s, &span->path))
-		return -EBADMSG;
-	span->flags = (tag & RECORDING_ABANDONED ? MODEL_ABANDONED : 0) |
-		      (tag & RECORDING_OPEN ? MODEL_OPEN : 0);
-	if (kind == RECORDING_ASYNC) {
-		if (!bytes_get(&s->bytes, &wall))
-			return -EBADMSG;
-		span->flags |= MODEL_ASYNC;
-	}
-	if (!bytes_get(&s->bytes, &span->busy_ns))
-		return -EBADMSG;
-	if (kind != RECORDING_ASYNC)
-		wall = span->busy_ns;
-	span->self_ns = span->busy_ns;
-	if (!(tag & RECORDING_LEAF)) {
-		if (!bytes_get(&s->bytes, &span->self_ns))
-			return -EBADMSG;
-		span->self_ns = at_most(span->self_ns, span->busy_ns);
-	}
-	span->id = 0;
-	if (kind != RECORDING_SPAN && !bytes_get(&s->bytes, &span->id))
-		return -EBADMSG;
-	span->flags |= kind == RECORDING_SEGMENT ? MODEL_SEGMENT : 0;
-	if (tag & RECORDING_COUNTED) {
-		if (!spans_counters(s))
-			return -EBADMSG;
+	span->path = recording_name(&s->r->names.paths, item->number);
+	span->flags = span_flags(item->tag);
+	span->id = kind == RECORDING_SPAN ? 0 : *s->words++;
+	span->busy_ns = item->busy_ns;
+	span->self_ns = item->self_ns;
+	if (item->tag & RECORDING_COUNTED) {
+		spans_counters(s);
 	} else {
 		span->total = (struct model_counters){.cpu_ns = span->busy_ns};
 		span->self_cpu_ns = span->self_ns;
@@ -151,67 +123,67 @@ static int spans_span(struct spans *s, u8 tag)
 		span->self_run_delay_ns = 0;
 	}
 	span->nlabels = 0;
-	if (tag & RECORDING_LABELLED && !spans_labels(s, span->labels, &span->nlabels))
+	if (item->tag & RECORDING_LABELLED && !spans_labels(s, span->labels, &span->nlabels))
 		return -EBADMSG;
-	if (s->left_out)
+	if (!spans_known(s, span->path))
 		return 0;
-	s->unknown += !s->thread || !span->path;
-	if (!s->thread || !span->path)
-		return 0;
-	span->thread = s->thread;
-	span->end_ns = s->last_end_ns;
-	span->start_ns = s->last_end_ns - wall; /* replay_take_span() sees when it wraps */
+	span->thread = s->r->on;
+	span->end_ns = item->end_ns;
+	span->start_ns = item->end_ns - wall; /* replay_take_span() sees when it wraps */
 	replay_take_span(s->r->replay, span);
 	return 0;
 }
 
-static int spans_event(struct spans *s, u8 tag)
+static int spans_event(struct spans *s, const struct recording_item *item)
 {
-	struct model_event event = {.has_value = tag & RECORDING_VALUE};
-	u64 value;
+	struct model_event event = {
+		.path = recording_name(&s->r->names.paths, item->number),
+		.thread = s->r->on,
+		.time_ns = item->end_ns,
+		.has_value = item->tag & RECORDING_VALUE,
+	};
 
-	if (!spans_begin_item(s, &event.path))
+	if (event.has_value)
+		event.value = varint_unzigzag(item->busy_ns);
+	if (item->tag & RECORDING_LABELLED && !spans_labels(s, event.labels, &event.nlabels))
 		return -EBADMSG;
-	if (event.has_value) {
-		if (!bytes_get(&s->bytes, &value))
-			return -EBADMSG;
-		event.value = varint_unzigzag(value);
-	}
-	if (tag & RECORDING_LABELLED && !spans_labels(s, event.labels, &event.nlabels))
-		return -EBADMSG;
-	if (s->left_out)
-		return 0;
-	s->unknown += !s->thread || !event.path;
-	if (!s->thread || !event.path)
-		return 0;
-	event.thread = s->thread;
-	event.time_ns = s->last_end_ns;
-	replay_take_event(s->r->replay, &event);
+	if (spans_known(s, event.path))
+		replay_take_event(s->r->replay, &event);
 	return 0;
 }
 
-int recording_read_spans(struct recording_reader *r, struct recording_bytes bytes)
+/* Rows are more than the caches near the processor hold, and which ones come is known here: by the time that a span is
+ * taken its row has come. */
+static void spans_expect(const struct spans *s, const struct recording_items *items, u32 at)
 {
-	struct spans s = {.r = r, .bytes = bytes};
+	const struct model_path *path;
+
+	if (!s->r->on || at + EXPECT >= items->n)
+		return;
+	path = recording_name(&s->r->names.paths, items->items[at + EXPECT].number);
+	if (path)
+		trace_expect_span(s->r->on, path);
+}
+
+int recording_take_items(struct recording_reader *r, const struct recording_items *items)
+{
+	struct spans s = {.r = r, .words = items->words};
 	int err = 0;
+	u32 i;
 
-	while (!err && s.bytes.at < s.bytes.end) {
-		u8 tag = *s.bytes.at++;
+	for (i = 0; i < items->n && !err; i++) {
+		const struct recording_item *item = &items->items[i];
 
-		switch (tag & RECORDING_KIND) {
+		spans_expect(&s, items, i);
+		switch (item->tag & RECORDING_KIND) {
 		case RECORDING_ON:
-			err = tag == RECORDING_ON ? spans_turn(&s) : -EBADMSG;
-			break;
-		case RECORDING_SPAN:
-		case RECORDING_SEGMENT:
-		case RECORDING_ASYNC:
-			err = spans_span(&s, tag);
+			err = spans_turn(&s, item->number);
 			break;
 		case RECORDING_EVENT:
-			err = spans_event(&s, tag);
+			err = spans_event(&s, item);
 			break;
 		default:
-			err = -EBADMSG;
+			err = spans_span(&s, item);
 		}
 	}
 	r->replay->own[REPLAY_UNKNOWN_NAMES] += s.unknown;

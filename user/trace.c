@@ -154,6 +154,11 @@ int trace_add_sink(struct trace *trace, const struct trace_sink *sink)
 	return 0;
 }
 
+void trace_leave_rows(struct trace *trace)
+{
+	trace->rowless = true;
+}
+
 void trace_begin(struct trace *trace, u64 now_ns, u64 realtime_ns)
 {
 	trace->begin_ns = now_ns;

@@ -53,6 +53,8 @@ void trace_split_by(struct trace *trace, const char *const *keys, size_t n);
 /* A span may come before the text of its label, which is on another ring: MORE is called to have what waits there
  * given to trace_record() now. */
 void trace_ask_more(struct trace *trace, void (*more)(void *context), void *context);
+/* Spans and events go to the sinks alone: profiles have no rows and no events, threads their time inside spans. */
+void trace_leave_rows(struct trace *trace);
 /* Borrows the sink, for good. 0 or -ENOMEM. */
 int trace_add_sink(struct trace *trace, const struct trace_sink *sink);
 /* The trace begins: all probes stand. */
@@ -71,6 +73,8 @@ void trace_take_row(struct trace *trace, const struct wire_row *gained,
  * hands it to the sinks. */
 void trace_take_span(struct trace *trace, const struct model_span *span);
 void trace_take_event(struct trace *trace, const struct model_event *event);
+/* A span of these will be taken some spans later: asks for the memory of its row. Changes nothing. */
+void trace_expect_span(const struct model_thread *thread, const struct model_path *path);
 
 /* For replays, whose trace_new() got no path table: the path of DEF under PARENT (NULL: outside every span), with a
  * NAME of its own or NULL; found, or made and copied. Beyond PATHS_MAX it is the one of "(other paths)" and *FULL is

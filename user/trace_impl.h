@@ -11,10 +11,11 @@
 #include "util/strpool.h"
 
 struct trace_thread {
-	struct model_thread model;
-	u32 process; /* serial of its image */
+	struct model_thread model; /* first: a model_thread of the trace is one of these */
+	u32 process;               /* serial of its image */
 	u64 inside_ns;
-	bool ended; /* inside_ns is final */
+	u64 rowless_ns; /* … of which no row tells */
+	bool ended;     /* inside_ns is final */
 };
 
 /* The labels of one site. */
@@ -24,9 +25,11 @@ struct trace_site {
 	u32 strings;
 };
 
+/* What every span adds to is in as few lines of the processor's caches as can be: rows are too many for the near ones. */
+#define TRACE_LINE 64
 struct trace_row {
 	struct model_row model;
-	struct histogram durations;
+	_Alignas(TRACE_LINE) struct histogram durations;
 	u64 open_wall_ns;        /* of open spans, which the mean leaves out */
 	struct trace_told *told; /* trace_gain.c */
 };
@@ -72,6 +75,7 @@ struct trace {
 	size_t nsinks;
 	bool want_spans;
 	bool want_events;
+	bool rowless; /* trace_leave_rows() */
 	int error;
 	u64 spans;
 	u64 nevents;

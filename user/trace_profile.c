@@ -176,7 +176,7 @@ static void profile_running_threads(struct trace *trace)
 		struct trace_thread *thread = trace->threads.slots[i].value;
 
 		if (thread && !thread->ended)
-			thread->inside_ns = 0;
+			thread->inside_ns = thread->rowless_ns;
 	}
 	for (i = 0; i < trace->rows.capacity; i++) {
 		struct trace_row *row = trace->rows.slots[i].value;

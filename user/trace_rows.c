@@ -68,20 +68,23 @@ static u64 trace_label_key(u64 key, const struct model_label *labels, u32 n)
 	return key;
 }
 
+/* Where the row that a span of these was added to last is kept. */
+static struct trace_row **trace_last_row(const struct model_thread *thread,
+					 const struct model_path *path)
+{
+	return &((struct trace_path *)path)->last[thread->serial % TRACE_PATH_LAST];
+}
+
 /* The row of a span's thread, path and chosen labels, made if it is new. */
-static struct trace_row *trace_row(struct trace *trace, const struct model_span *span)
+static __attribute__((noinline)) struct trace_row *trace_find_row(struct trace *trace,
+								  const struct model_span *span)
 {
 	struct model_label chosen[MODEL_MAX_LABELS];
 	u32 n = trace->nby && span->nlabels ? trace_chosen(trace, span, chosen) : 0;
-	struct trace_path *path = (struct trace_path *)span->path;
-	struct trace_row **last = &path->last[span->thread->serial % TRACE_PATH_LAST];
-	struct trace_row *row = *last;
+	struct trace_row *row;
 	void **found;
 	u64 key;
 
-	/* A few threads, or one after the other, need no table. */
-	if (row && !n && row->model.thread == span->thread)
-		return row;
 	key = trace_row_key(span->thread->serial, span->path->id);
 	key = trace_label_key(key, chosen, n);
 	while ((found = intmap_find(&trace->rows, key))) {
@@ -91,9 +94,10 @@ static struct trace_row *trace_row(struct trace *trace, const struct model_span 
 			goto out;
 		key++;
 	}
-	row = calloc(1, sizeof(*row));
+	row = aligned_alloc(TRACE_LINE, sizeof(*row));
 	if (!row)
 		return NULL;
+	*row = (struct trace_row){0};
 	row->model.thread = span->thread;
 	row->model.path = span->path;
 	row->model.min_ns = UINT64_MAX;
@@ -105,8 +109,18 @@ static struct trace_row *trace_row(struct trace *trace, const struct model_span 
 	}
 out:
 	if (!n)
-		*last = row;
+		*trace_last_row(span->thread, span->path) = row;
 	return row;
+}
+
+/* The same. A few threads, or one after the other, need no table. */
+static struct trace_row *trace_row(struct trace *trace, const struct model_span *span)
+{
+	struct trace_row *row = *trace_last_row(span->thread, span->path);
+
+	if (row && row->model.thread == span->thread && !(trace->nby && span->nlabels))
+		return row;
+	return trace_find_row(trace, span);
 }
 
 /* Work counts where it ran: that of a thread span and of a segment on its thread. An async span has its idle time
@@ -156,21 +170,50 @@ static int trace_add_span(struct trace_row *row, const struct model_span *span)
 	return histogram_add(&row->durations, wall);
 }
 
-void trace_take_span(struct trace *trace, const struct model_span *span)
+void trace_expect_span(const struct model_thread *thread, const struct model_path *path)
 {
-	struct trace_row *row = trace_row(trace, span);
+	const char *row = (const char *)*trace_last_row(thread, path);
 	size_t i;
 
-	if (!row) {
+	if (!row)
+		return;
+	for (i = 0; i < offsetof(struct trace_row, model.abandoned); i += TRACE_LINE)
+		__builtin_prefetch(row + i, 1);
+	__builtin_prefetch(row + offsetof(struct trace_row, durations), 1);
+}
+
+/* False: no memory. */
+static bool trace_add_to_row(struct trace *trace, const struct model_span *span)
+{
+	struct trace_row *row = trace_row(trace, span);
+
+	if (!row)
+		return false;
+	if (!(span->flags & MODEL_SEGMENT) && trace_add_span(row, span))
+		trace->no_memory++;
+	trace_add_work(row, span);
+	return true;
+}
+
+static void trace_add_rowless(const struct model_span *span)
+{
+	struct trace_thread *thread = (struct trace_thread *)span->thread;
+
+	if (!(span->flags & MODEL_ASYNC))
+		thread->rowless_ns += span->self_ns;
+}
+
+void trace_take_span(struct trace *trace, const struct model_span *span)
+{
+	size_t i;
+
+	if (trace->rowless) {
+		trace_add_rowless(span);
+	} else if (!trace_add_to_row(trace, span)) {
 		trace->no_memory++;
 		return;
 	}
-	trace_add_work(row, span);
-	if (!(span->flags & MODEL_SEGMENT)) {
-		trace->spans++;
-		if (trace_add_span(row, span))
-			trace->no_memory++;
-	}
+	trace->spans += !(span->flags & MODEL_SEGMENT);
 	for (i = 0; trace->want_spans && i < trace->nsinks; i++)
 		if (trace->sinks[i].span)
 			trace_fail(trace, trace->sinks[i].span(trace->sinks[i].context, span));
@@ -247,19 +290,28 @@ static struct model_event_row *trace_event_row(struct trace *trace, const struct
 	return row;
 }
 
-void trace_take_event(struct trace *trace, const struct model_event *event)
+/* False: no memory. */
+static bool trace_count_event(struct trace *trace, const struct model_event *event)
 {
 	struct model_event_row *row = trace_event_row(trace, event);
-	size_t i;
 
-	if (!row) {
-		trace->no_memory++;
-		return;
-	}
+	if (!row)
+		return false;
 	row->count++;
 	row->has_sum |= event->has_value;
 	/* Sums may wrap, as the program's own would. */
 	row->sum = (s64)((u64)row->sum + (event->has_value ? (u64)event->value : 0));
+	return true;
+}
+
+void trace_take_event(struct trace *trace, const struct model_event *event)
+{
+	size_t i;
+
+	if (!trace->rowless && !trace_count_event(trace, event)) {
+		trace->no_memory++;
+		return;
+	}
 	trace->nevents++;
 	for (i = 0; trace->want_events && i < trace->nsinks; i++)
 		if (trace->sinks[i].event)

@@ -3,14 +3,16 @@
 
 spans_gen makes the recording, `spantrace export` the .mm_profdata that the tools read. The tools are not in the
 registry, their library is: tests/bench/measureme does their work with it, and is built here. The commands take turns
-and count with their least CPU time, since all have one thread and other work on the machine falls out so; what they
-found is compared, so that no number is that of a command which left spans out.
+and count with the least wall time of all rounds; beside it stands CPU time, of which spantrace's two threads take more
+than a clock shows, and which other work on the machine spoils less. What they found is compared, so that no number is
+that of a command which left spans out.
 """
 import json
 import os
 import re
 import shutil
 import subprocess
+import time
 
 from figures import BenchError, Least
 
@@ -32,19 +34,23 @@ def beside(output_format):
 
 
 class Commands:
-    """Runs commands, each for its least CPU time and its greatest memory."""
+    """Runs commands, each for its least wall and CPU time and its greatest memory."""
 
     def __init__(self):
-        self.seconds = Least()
+        self.wall = Least()
+        self.cpu = Least()
         self.peak_mib = {}
 
     def run(self, name, command, stdout=subprocess.DEVNULL):
+        begin = time.monotonic()
         with subprocess.Popen(command, stdout=stdout) as process:
             _, status, usage = os.wait4(process.pid, 0)
+            wall = time.monotonic() - begin
             process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             raise BenchError(f"{' '.join(command)}: status {process.returncode}")
-        self.seconds.add((name,), usage.ru_utime + usage.ru_stime)
+        self.wall.add((name,), wall)
+        self.cpu.add((name,), usage.ru_utime + usage.ru_stime)
         self.peak_mib[name] = max(self.peak_mib.get(name, 0), usage.ru_maxrss / 1024)
 
 
@@ -148,19 +154,28 @@ def compare(files, with_theirs):
 
 
 def print_rates(table, files, commands, formats, with_theirs):
-    def rate(name, other, budget=TIMES_AS_FAST, text=None):
-        ours = commands.seconds.get(name)
-        if ours is not None:
-            table.times(text or name, files.spans / ours, files.spans / commands.seconds.get("theirs " + other)
-                        if with_theirs else None, budget if with_theirs else None, other)
+    def of_cpu(name, other):
+        ours = commands.cpu.get(name)
+        return f"{other}; CPU {files.spans / ours / 1e6:.1f} M, {commands.cpu.get(other) / ours:.1f}"
 
-    table.head(f"{files.spans / 1e6:g} M spans: spans/s of CPU", "spantrace", "measureme", "times", "budget")
+    def rate(name, other, budget=TIMES_AS_FAST, text=None):
+        ours = commands.wall.get(name)
+        if ours is None:
+            return
+        if not with_theirs:
+            table.times(text or name, files.spans / ours)
+            return
+        theirs = "theirs " + other
+        table.times(text or name, files.spans / ours, files.spans / commands.wall.get(theirs), budget,
+                    of_cpu(name, theirs).removeprefix("theirs "))
+
+    table.head(f"{files.spans / 1e6:g} M spans: spans/s, wall", "spantrace", "measureme", "times", "budget")
     for name in formats:
         rate(name, beside(name), text="export to " + name)
     rate("report", "summarize")
     rate("diff", "diff", text="diff, both sides")
     rate("from mm_profdata", "stack_collapse", None, "measureme's file to folded")
-    table.times("spans_gen, writing the recording", files.spans / commands.seconds.get("spans_gen"))
+    table.times("spans_gen, writing the recording", files.spans / commands.wall.get("spans_gen"))
 
 
 def print_sizes(table, files, commands):

@@ -162,6 +162,23 @@ static void test_no_outputs(void **state)
 	outputs_free(&outputs);
 }
 
+static void test_who_wants_totals(void **state)
+{
+	struct folder *f = *state;
+	const struct options_output both[] = {
+		{.format = exporter_by_name("recording"), .path = "/dev/null"},
+		{.format = exporter_by_name("folded"), .path = f->file},
+	};
+	struct outputs *outputs = NULL;
+
+	assert_int_equal(outputs_new(both, 1, METRIC_WALL, &outputs), 0);
+	assert_false(outputs_want_totals(outputs));
+	outputs_free(&outputs);
+	assert_int_equal(outputs_new(both, 2, METRIC_WALL, &outputs), 0);
+	assert_true(outputs_want_totals(outputs));
+	outputs_free(&outputs);
+}
+
 /* A run that is given up before it has something to write leaves what was there. */
 static void test_content_is_kept(void **state)
 {
@@ -558,6 +575,7 @@ int main(void)
 		TEST(test_paths_that_cannot_be_written),
 		TEST(test_second_cannot_be_opened),
 		TEST(test_no_outputs),
+		TEST(test_who_wants_totals),
 		TEST(test_content_is_kept),
 		TEST(test_content_is_replaced),
 		TEST(test_new_file),

@@ -172,6 +172,36 @@ static void test_rows_of_no_path(void **state)
 	assert_int_equal(traced_profile(t)->nrows, 0);
 }
 
+static int count_span(void *context, const struct model_span *span)
+{
+	*(u64 *)context += span->busy_ns;
+	return 0;
+}
+
+/* Nothing is added up but what threads were inside spans; sinks see all. */
+static void test_no_rows(void **state)
+{
+	struct traced *t = *state;
+	u64 busy_ns = 0;
+	const struct trace_sink sink = {.context = &busy_ns, .span = count_span};
+	const struct profile *profile;
+	struct trace_counts counts;
+
+	trace_leave_rows(t->trace);
+	assert_int_equal(trace_add_sink(t->trace, &sink), 0);
+	feed_thread(t, 1, 10, 10, "one");
+	feed_span(t, 1, PATH_A_B, 5000, 100, 100);
+	feed_span(t, 1, PATH_A, 4900, 300, 200);
+	profile = traced_profile(t);
+	assert_int_equal(busy_ns, 400);
+	assert_int_equal(profile->nrows, 0);
+	assert_int_equal(profile->nthreads, 1);
+	assert_int_equal(profile->threads[0].inside_ns, 300);
+	trace_counts(t->trace, &counts);
+	assert_int_equal(counts.spans, 2);
+	assert_int_equal(trace_no_memory(t->trace), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +212,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_event_rows, traced_setup, traced_teardown),
 		cmocka_unit_test_setup_teardown(test_rows_of_no_path, traced_setup,
 						traced_teardown),
+		cmocka_unit_test_setup_teardown(test_no_rows, traced_setup, traced_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

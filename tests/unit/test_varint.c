@@ -27,6 +27,22 @@ static bool get(const u8 *bytes, size_t n, u64 *value, size_t *used)
 	return good;
 }
 
+/* What stands behind a number is not of it. */
+static void check_with_more_behind(u64 value, const u8 *bytes, size_t n)
+{
+	u8 more[2 * VARINT_MAX];
+	size_t used;
+	u64 back = ~value;
+
+	for (int fill = 0; fill < 256; fill += 51) {
+		memset(more, fill, sizeof(more));
+		memcpy(more, bytes, n);
+		assert_true(get(more, sizeof(more), &back, &used));
+		assert_int_equal(back, value);
+		assert_int_equal(used, n);
+	}
+}
+
 static void check(u64 value, size_t length)
 {
 	u8 bytes[VARINT_MAX];
@@ -38,6 +54,7 @@ static void check(u64 value, size_t length)
 	assert_int_equal(back, value);
 	assert_int_equal(used, n);
 	assert_false(get(bytes, n - 1, &back, &used));
+	check_with_more_behind(value, bytes, n);
 }
 
 static void test_lengths(void **state)
