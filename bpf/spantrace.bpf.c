@@ -15,6 +15,10 @@
 
 #include "async.bpf.c"
 
+#include "alloc.bpf.c"
+
+#include "map.bpf.c"
+
 #include "life.bpf.c"
 
 #include "collect.bpf.c"

@@ -18,10 +18,9 @@ static const struct {
 	u32 bit;
 	bool built;
 } metrics_table[] = {
-	{"wall", METRIC_WALL, true},
-	{"cpu", METRIC_CPU, true},
-	{"alloc", METRIC_ALLOC, false},
-	{"heap", METRIC_HEAP, false},
+	{"wall", METRIC_WALL, true},   {"cpu", METRIC_CPU, true},
+	{"alloc", METRIC_ALLOC, true}, {"heap", METRIC_ALLOC | METRIC_HEAP, true},
+	{"mmap", METRIC_MMAP, true},
 };
 
 #define NMETRICS (sizeof(metrics_table) / sizeof(metrics_table[0]))
@@ -168,7 +167,9 @@ static int add_metric(u32 *metrics, const char *word, size_t len)
 		known = true;
 	}
 	if (!known)
-		log_error("-m: \"%.*s\" is not a metric; write a list of wall,cpu", (int)len, word);
+		log_error(
+			"-m: \"%.*s\" is not a metric; write a list of wall,cpu,alloc,heap,mmap, or all",
+			(int)len, word);
 	return known ? 0 : -EINVAL;
 }
 
