@@ -51,7 +51,7 @@ static __noinline void emit_async(const struct wire_async *span, u64 now, u8 fla
 {
 	struct wire_async *record;
 
-	if (knob_rows && row_take_async(span, now, flags))
+	if (knob_totals && row_take_async(span, now, flags))
 		return;
 	record = ring_reserve(sizeof(*record));
 	if (!record)

@@ -15,8 +15,10 @@ static __always_inline void tell_life(u8 kind, u32 process, u32 old, struct task
 	record->reserved = 0;
 	record->time_ns = bpf_ktime_get_ns();
 	bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
-	/* The one record that the loader is woken for: a new program waits for its probes. */
-	bpf_ringbuf_submit(record, kind == WIRE_EXEC ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	/* The records that the loader is woken for: a new program waits for its probes. */
+	bpf_ringbuf_submit(record, kind == WIRE_EXEC || (kind == WIRE_FORK && knob_eager_forks)
+					   ? BPF_RB_FORCE_WAKEUP
+					   : BPF_RB_NO_WAKEUP);
 }
 
 /* Closes all that is open on the current thread and tells its end. */

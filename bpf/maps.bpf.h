@@ -7,10 +7,16 @@
 
 /* Knobs: fixed at load, so that what is off is compiled away. */
 const volatile bool knob_all_processes; /* -a: every process is traced, no table of them */
-const volatile u32 knob_rows;           /* room for totals in rows; 0: records of single spans */
 const volatile bool knob_faults;        /* programs that read strings may wait for a page */
-const volatile bool knob_usage = true;  /* cpu, run delay, switches, faults */
-const volatile bool knob_cpu_exact;     /* system time by kernel entries and exits, not by ticks */
+const volatile u32 knob_rows;           /* room for totals in rows; 0: none are kept */
+const volatile bool knob_totals;        /* spans are added up in rows, no record is sent of them */
+const volatile bool knob_heap;          /* live blocks are followed */
+const volatile u32 knob_sample;         /* --alloc-sample, in bytes; 0: every allocation counts */
+const volatile u32 sample_log[SAMPLE_LOG_SIZE];
+const volatile u32 sample_weight[SAMPLE_WEIGHT_SIZE];
+const volatile bool knob_eager_forks;  /* the loader is woken for forks */
+const volatile bool knob_usage = true; /* cpu, run delay, switches, faults */
+const volatile bool knob_cpu_exact;    /* system time by kernel entries and exits, not by ticks */
 const volatile u32 knob_tick_ns = 4000000; /* of the kernel's clock */
 const volatile u32 knob_cpus = 1; /* rings; a power of two, so that it masks a CPU number */
 const volatile u64
@@ -153,6 +159,15 @@ struct {
 	__uint(max_entries, 1);
 	__type(value, u32);
 } free_octaves SEC(".maps");
+
+/* Live blocks. The loader sizes it, and takes out those of a process that has ended. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct wire_object_key);
+	__type(value, struct wire_object);
+} objects SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

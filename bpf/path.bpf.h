@@ -69,7 +69,7 @@ static __always_inline u32 row_of(struct thread_state *t, u32 path)
 	if (!knob_rows)
 		return 0;
 	memo = path_slot(t, PATH_KNOWN, path, 0);
-	if (likely(memo->path && memo->node.parent == PATH_KNOWN && memo->node.def == path))
+	if (likely(memo->row && memo->node.parent == PATH_KNOWN && memo->node.def == path))
 		return memo->row;
 	memo->path = path;
 	memo->node.parent = PATH_KNOWN;

@@ -80,7 +80,7 @@ static __always_inline u32 octave_of(u64 value, u32 *bucket)
 }
 
 /* Gives ROW the piece for OCTAVE that it lacks. */
-static __noinline struct wire_octave *octave_add(u32 *link, u32 octave)
+static __always_inline struct wire_octave *octave_add(u32 *link, u32 octave)
 {
 	u32 index = row_alloc(&free_octaves, &octaves_used, OCTAVES_OF(knob_rows));
 	struct wire_octave *piece = index ? bpf_map_lookup_elem(&octaves, &index) : NULL;
@@ -95,13 +95,19 @@ static __noinline struct wire_octave *octave_add(u32 *link, u32 octave)
 	return NULL;
 }
 
-/* The counter of VALUE in the histogram of ROW; NULL where there is no room. */
-static __always_inline u32 *row_bucket(struct wire_row *row, u64 value)
+/* Counts VALUE in the histogram of row INDEX; 0 where there is no room. SHARED: others do that too. Not static, so that the
+ * verifier looks at it once and not at each call: from 7.2 on its loop would be too much otherwise. */
+__noinline int row_add_duration(u32 row_index, u64 value, u32 shared)
 {
+	struct wire_row *row = row_at(row_index);
 	struct wire_octave *piece;
-	u32 *link = &row->octave;
+	u32 *link, *count;
 	u32 bucket, octave = octave_of(value, &bucket);
 	u32 i, index;
+
+	if (!row)
+		return 0;
+	link = &row->octave;
 
 	for (i = 0; i < 64; i++) {
 		index = *link;
@@ -109,13 +115,21 @@ static __always_inline u32 *row_bucket(struct wire_row *row, u64 value)
 			break;
 		piece = bpf_map_lookup_elem(&octaves, &index);
 		if (!piece)
-			return NULL;
+			return 0;
 		if (likely(piece->octave == octave))
-			return &piece->counts[bucket & (OCTAVE_SIZE - 1)];
+			goto found;
 		link = &piece->next;
 	}
 	piece = octave_add(link, octave);
-	return piece ? &piece->counts[bucket & (OCTAVE_SIZE - 1)] : NULL;
+	if (!piece)
+		return 0;
+found:
+	count = &piece->counts[bucket & (OCTAVE_SIZE - 1)];
+	if (shared)
+		__sync_fetch_and_add(count, 1);
+	else
+		(*count)++;
+	return 1;
 }
 
 static __always_inline u64 at_most(u64 value, u64 limit)
@@ -146,7 +160,6 @@ static __always_inline bool row_take(const struct frame *f, u64 busy, u64 system
 				     const struct usage *usage, u8 flags)
 {
 	struct wire_row *row = row_at(f->row);
-	u32 *bucket;
 
 	if (!row)
 		return false;
@@ -163,10 +176,8 @@ static __always_inline bool row_take(const struct frame *f, u64 busy, u64 system
 		row->open++;
 		row->open_wall_ns += busy;
 	} else {
-		bucket = row_bucket(row, busy);
-		if (!bucket)
+		if (!row_add_duration(f->row, busy, 0))
 			return false;
-		(*bucket)++;
 		row->count++;
 		if (~busy > row->least_ns)
 			row->least_ns = ~busy;
@@ -221,7 +232,6 @@ static __noinline bool row_take_async(const struct wire_async *span, u64 now, u8
 {
 	struct wire_row *row;
 	u64 wall, self_off, off, self_ns;
-	u32 *bucket;
 
 	if (!span)
 		return false;
@@ -229,10 +239,8 @@ static __noinline bool row_take_async(const struct wire_async *span, u64 now, u8
 	if (!row)
 		return false;
 	wall = now - span->start_ns;
-	bucket = row_bucket(row, wall);
-	if (!bucket)
+	if (!row_add_duration(span->row, wall, 1))
 		return false;
-	__sync_fetch_and_add(bucket, 1);
 	off = at_most(span->off_ns, span->busy_ns);
 	self_ns = at_most(span->self_ns, span->busy_ns);
 	self_off = at_most(span->self_off_ns, self_ns);

@@ -191,7 +191,7 @@ static __always_inline int hit_event(struct pt_regs *ctx, bool texts)
 	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
 		name = read_name(ctx, task, cookie);
 	step = path_step(t, path_of_top(t, task), COOKIE_DEF(cookie), name);
-	if (knob_rows && row_take_event(step->row, event.value, flags))
+	if (knob_totals && row_take_event(step->row, event.value, flags))
 		return 0;
 	event.path = step->path;
 	event.site = COOKIE_SITE(cookie);

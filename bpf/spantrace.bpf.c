@@ -16,6 +16,10 @@
 
 #include "async.bpf.c"
 
+#include "alloc.bpf.c"
+
+#include "map.bpf.c"
+
 #include "life.bpf.c"
 
 #include "stay.bpf.c"

@@ -69,6 +69,29 @@ struct path_memo {
 	u32 row;  /* aggregated mode; 0: none */
 };
 
+/* A function of the allocator that has been called and has not returned. */
+struct alloc_call {
+	u64 sp; /* at its first instruction */
+	u64 bytes;
+	u64 out; /* ALLOC_POSIX: where the block's address will be */
+	u64 old; /* ALLOC_REALLOC: the block, and what was known of it if had_old */
+	struct wire_object old_object;
+	u64 weight;  /* bytes that it stands for, --alloc-sample */
+	u32 objects; /* … and objects */
+	u32 kind;    /* enum wire_alloc; 0: none */
+	u32 had_old;
+	u32 reserved;
+};
+
+/* The same for mmap and its like, which an allocator may call. */
+struct map_call {
+	u64 sp;
+	u64 bytes; /* ALLOC_BRK: the break before it */
+	u64 old;   /* ALLOC_MREMAP: bytes before it */
+	u32 kind;
+	u32 reserved;
+};
+
 struct thread_state {
 	u32 serial;
 	u32 process;
@@ -85,6 +108,9 @@ struct thread_state {
 	s64 system_due; /* system time that is still to be charged; below 0: charged too early */
 	u64 stay_since; /* the thread's run clock when it entered the kernel */
 	u64 inside;     /* time in spans, all told */
+	struct alloc_call call;
+	struct map_call map;
+	u64 sample_left; /* bytes until the next sample; 0: not drawn yet */
 	u32 first_row;
 	u32 stay;        /* enum stay: why it is in the kernel */
 	u32 system_path; /* where the last system tick fell */

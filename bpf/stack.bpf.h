@@ -111,7 +111,7 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 			usage->vol_switches != f->base.vol_switches ||
 			usage->invol_switches != f->base.invol_switches ||
 			usage->major_faults != f->base.major_faults;
-	if (knob_rows && row_take(f, now - f->start, system, whole ? usage : NULL, flags)) {
+	if (knob_totals && row_take(f, now - f->start, system, whole ? usage : NULL, flags)) {
 		if (f->flags & FRAME_ASYNC)
 			add_segment(t, f, now);
 		return;

@@ -84,6 +84,8 @@ struct exporter_ops {
 	/* Some ten times a second while the trace runs: what has waited long enough is to be written. SO_FAR is RUN
 	 * with the time by now as its end, and the losses by now. */
 	int (*tick)(struct exporter *e, const struct profile *so_far);
+	/* With METRIC_HEAP, every --heap-interval and, before finish, at the end: a snapshot, whose rows hold what is in use. */
+	int (*heap)(struct exporter *e, const struct profile *so_far);
 	/* -ENODATA, with nothing written, when the profile lacks what options.value asks for. */
 	int (*finish)(struct exporter *e, const struct profile *profile);
 	void (*free)(struct exporter *e); /* releases e->state; NULL where there is none */

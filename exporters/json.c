@@ -4,6 +4,9 @@
  * line for each path, so that line tools work on it too. */
 #include "formats.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "../user/util/cleanup.h"
 #include "jsonw_model.h"
 
@@ -59,7 +62,8 @@ static void write_durations(struct jsonw *w, const struct model_row *row)
 	jsonw_u64(w, "p999_ns", model_quantile(row, 0.999));
 }
 
-static int write_row(struct jsonw *w, struct chain *c, const struct model_row *row, u32 metrics)
+static int write_row(struct jsonw *w, struct chain *c, const struct model_row *row, u32 metrics,
+		     bool leaks)
 {
 	int err;
 
@@ -88,6 +92,17 @@ static int write_row(struct jsonw *w, struct chain *c, const struct model_row *r
 		jsonw_u64(w, "inuse_objects", row->inuse_objects);
 		jsonw_u64(w, "inuse_bytes", row->inuse_bytes);
 	}
+	if (leaks) {
+		jsonw_u64(w, "leak_objects", row->leak_objects);
+		jsonw_u64(w, "leak_bytes", row->leak_bytes);
+		jsonw_u64(w, "leak_oldest_ns", row->leak_oldest_ns);
+	}
+	if (metrics & METRIC_MMAP) {
+		jsonw_u64(w, "map_calls", row->map_calls);
+		jsonw_u64(w, "map_bytes", row->map_bytes);
+		jsonw_u64(w, "unmap_calls", row->unmap_calls);
+		jsonw_u64(w, "unmap_bytes", row->unmap_bytes);
+	}
 	if ((metrics & METRIC_WALL) && row->count)
 		write_durations(w, row);
 	jsonw_end(w);
@@ -103,6 +118,89 @@ static void write_event(struct jsonw *w, const struct model_event_row *row)
 	if (row->has_sum)
 		jsonw_s64(w, "sum", row->sum);
 	jsonw_end(w);
+}
+
+static void write_memory(struct jsonw *w, const struct model_memory *memory)
+{
+	jsonw_object(w, "memory", JSONW_INLINE);
+	jsonw_u64(w, "processes", memory->processes);
+	jsonw_u64(w, "functions", memory->functions);
+	jsonw_u64(w, "late_processes", memory->late);
+	jsonw_u64(w, "entry_only_processes", memory->entries);
+	if (memory->sample)
+		jsonw_u64(w, "sample_bytes", memory->sample);
+	if (memory->leaks_ns)
+		jsonw_u64(w, "leaks_ns", memory->leaks_ns);
+	jsonw_end(w);
+}
+
+/* What was in use in all rows at one time. */
+struct snapshot {
+	u64 time_ns;
+	u64 objects;
+	u64 bytes;
+};
+
+/* More are thinned out: every second one goes, and from then on every second one is taken. */
+#define SNAPSHOTS_MAX 4096u
+
+struct snapshots {
+	u32 n;
+	u32 step; /* one in so many is taken */
+	u32 skipped;
+	struct snapshot items[SNAPSHOTS_MAX];
+};
+
+static void write_snapshots(struct jsonw *w, const struct snapshots *taken)
+{
+	u32 i;
+
+	jsonw_array(w, "heap_snapshots", JSONW_LINES);
+	for (i = 0; taken && i < taken->n; i++) {
+		jsonw_object(w, NULL, JSONW_INLINE);
+		jsonw_u64(w, "time_ns", taken->items[i].time_ns);
+		jsonw_u64(w, "inuse_objects", taken->items[i].objects);
+		jsonw_u64(w, "inuse_bytes", taken->items[i].bytes);
+		jsonw_end(w);
+	}
+	jsonw_end(w);
+}
+
+static int json_heap(struct exporter *e, const struct profile *so_far)
+{
+	struct snapshot now = {.time_ns = minus(so_far->end_ns, so_far->start_ns)};
+	struct snapshots *taken = e->state;
+	size_t row;
+	u32 i;
+
+	if (!taken) {
+		taken = calloc(1, sizeof(*taken));
+		if (!taken)
+			return -ENOMEM;
+		taken->step = 1;
+		e->state = taken;
+	}
+	if (++taken->skipped < taken->step)
+		return 0;
+	taken->skipped = 0;
+	for (row = 0; row < so_far->nrows; row++) {
+		now.objects += so_far->rows[row].inuse_objects;
+		now.bytes += so_far->rows[row].inuse_bytes;
+	}
+	if (taken->n == SNAPSHOTS_MAX) {
+		for (i = 0; i < SNAPSHOTS_MAX / 2; i++)
+			taken->items[i] = taken->items[2 * i];
+		taken->n = SNAPSHOTS_MAX / 2;
+		taken->step *= 2;
+	}
+	taken->items[taken->n++] = now;
+	return 0;
+}
+
+static void json_free(struct exporter *e)
+{
+	free(e->state);
+	e->state = NULL;
 }
 
 static int json_finish(struct exporter *e, const struct profile *profile)
@@ -124,13 +222,21 @@ static int json_finish(struct exporter *e, const struct profile *profile)
 		int err = 0;
 
 		/* Without a span of its own the row tells of an async span's work alone, and that
-		 * stands in the row of the thread where the span was made. */
-		if (row->count || row->open)
-			err = write_row(&w, &chain, row, profile->metrics);
+		 * stands in the row of the thread where the span was made; but for its
+		 * allocations. */
+		if (row->count || row->open || row->alloc_objects || row->map_calls ||
+		    row->unmap_calls)
+			err = write_row(&w, &chain, row, profile->metrics,
+					profile->memory.leaks_ns != 0);
 		if (err)
 			return err;
 	}
 	jsonw_end(&w);
+
+	if (profile->metrics & (METRIC_ALLOC | METRIC_MMAP))
+		write_memory(&w, &profile->memory);
+	if (profile->metrics & METRIC_HEAP)
+		write_snapshots(&w, e->state);
 
 	jsonw_array(&w, "events", JSONW_LINES);
 	for (size_t i = 0; i < profile->nevents; i++)
@@ -160,5 +266,7 @@ const struct exporter_ops exporter_json = {
 	.name = "json",
 	.extension = ".json",
 	.keys = json_keys,
+	.heap = json_heap,
 	.finish = json_finish,
+	.free = json_free,
 };

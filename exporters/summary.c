@@ -15,7 +15,7 @@
 #define MAX_INDENT 16 /* levels; deeper ones say how deep they are */
 
 #define MAX_NAME_WIDTH 200
-#define LAST_DROP      7 /* of the columns below */
+#define LAST_DROP      8 /* of the columns below */
 
 #define IF_ANY  1 /* a column is shown if a node has something to show there */
 #define IF_WIDE 2 /* and if there is room for it on the terminal, or METRIC_CPU_EXACT asks for it */
@@ -81,6 +81,11 @@ static void cell_system(char buf[FIGURES_SIZE], const struct model_row *row)
 		figures_time(buf, row->total.cpu_system_ns);
 }
 
+static void cell_objects(char buf[FIGURES_SIZE], const struct model_row *row)
+{
+	figures_count(buf, row->alloc_objects);
+}
+
 static void cell_alloc(char buf[FIGURES_SIZE], const struct model_row *row)
 {
 	figures_bytes(buf, row->alloc_bytes);
@@ -124,6 +129,7 @@ static const struct column columns[] = {
 	{"self", METRIC_WALL, 0, 4, cell_self},
 	{"cpu", METRIC_CPU, 0, 5, cell_cpu},
 	{"sys", METRIC_CPU_SPLIT, IF_WIDE, 0, cell_system},
+	{"blocks", METRIC_ALLOC, 0, 8, cell_objects},
 	{"alloc", METRIC_ALLOC, 0, 0, cell_alloc},
 	{"in use", METRIC_HEAP, 0, 0, cell_inuse},
 	{"mean", METRIC_WALL, 0, 2, cell_mean},
@@ -163,6 +169,13 @@ static unsigned table_width(const struct table *t)
 	return width;
 }
 
+/* Outside every span there is memory, and nothing else. */
+static bool has_cell(const struct summary_node *node, const struct column *column)
+{
+	return node->has_spans && (!node->is_outside || column->metrics & METRIC_ALLOC ||
+				   column->metrics & METRIC_HEAP);
+}
+
 static void measure(struct table *t, u32 metrics)
 {
 	char buf[FIGURES_SIZE];
@@ -176,7 +189,7 @@ static void measure(struct table *t, u32 metrics)
 		    !(metrics & METRIC_CPU_EXACT))
 			continue;
 		for (u32 i = 0; i < t->tree->nnodes; i++) {
-			if (!t->tree->nodes[i].has_spans)
+			if (!has_cell(&t->tree->nodes[i], &columns[c]))
 				continue;
 			buf[0] = '\0';
 			columns[c].cell(buf, &t->tree->nodes[i].sum);
@@ -250,7 +263,8 @@ static void print_node(const struct table *t, const struct summary_node *node)
 		if (!t->widths[c])
 			continue;
 		buf[0] = '\0';
-		columns[c].cell(buf, &node->sum);
+		if (has_cell(node, &columns[c]))
+			columns[c].cell(buf, &node->sum);
 		room += SUMMARY_GAP + t->widths[c];
 		/* Space is held back until something stands behind it: none at the end of a
 		 * line. */
@@ -357,6 +371,8 @@ static int summary_finish(struct exporter *e, const struct profile *profile)
 	err = print_spans(e, profile);
 	if (!err)
 		err = summary_print_events(e, profile);
+	if (!err)
+		err = summary_print_memory(e, profile);
 	if (!err)
 		print_losses(e, profile);
 	return err;

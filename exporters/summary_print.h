@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the summary share: text set into columns, and the part that prints events. */
+/* What the parts of the summary share: text set into columns, and the parts that print events and memory. */
 #ifndef SPANTRACE_SUMMARY_PRINT_H
 #define SPANTRACE_SUMMARY_PRINT_H
 
@@ -24,6 +24,10 @@ void summary_put_right(FILE *out, const char *text, unsigned width);
 /* Any text, made safe. */
 void summary_put_safe(FILE *out, const char *text);
 
+/* What stands in the place of a span's name where there is none. */
+#define SUMMARY_OUTSIDE "(outside spans)"
+
+int summary_print_memory(struct exporter *e, const struct profile *profile);
 int summary_print_events(struct exporter *e, const struct profile *profile);
 
 #endif

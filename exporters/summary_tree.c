@@ -13,6 +13,7 @@
 #include "pairmap.h"
 #include "preorder.h"
 #include "strtab.h"
+#include "summary_print.h"
 #include "text.h"
 
 struct builder {
@@ -217,6 +218,21 @@ static int path_node(struct builder *b, u32 process, const struct model_path *pa
 	return 0;
 }
 
+static int outside_node(struct builder *b, u32 process, const struct model_path *root, u32 *node)
+{
+	int err;
+
+	if (pairmap_get(&b->paths, process, pairmap_key(root), node))
+		return 0;
+	text_cut(&b->scratch, 0);
+	text_add_str(&b->scratch, SUMMARY_OUTSIDE);
+	err = node_new(b, process, node);
+	if (err)
+		return err;
+	b->tree->nodes[*node].is_outside = true;
+	return pairmap_put(&b->paths, process, pairmap_key(root), *node);
+}
+
 static int label_node(struct builder *b, u32 path, const struct model_row *row, u32 *node)
 {
 	u32 text;
@@ -276,6 +292,7 @@ static int add_row(struct summary_node *node, const struct model_row *row)
 	sum->total.run_delay_ns += row->total.run_delay_ns;
 	sum->total.vol_switches += row->total.vol_switches;
 	sum->total.invol_switches += row->total.invol_switches;
+	sum->alloc_objects += row->alloc_objects;
 	sum->alloc_bytes += row->alloc_bytes;
 	sum->inuse_bytes += row->inuse_bytes;
 	node->finished_ns += (unsigned __int128)row->mean_ns * row->count;
@@ -300,12 +317,15 @@ static int add_rows(struct builder *b)
 		u32 process, path, label;
 		int err;
 
-		/* Without spans of its own it tells of an async span's work alone. */
-		if (!row->count && !row->open)
+		/* Without spans of its own it tells of an async span's work alone, or of
+		 * allocations. */
+		if (!row->count && !row->open && !row->alloc_objects)
 			continue;
 		err = process_node(b, row->thread, &process);
-		if (!err)
+		if (!err && row->path->depth)
 			err = path_node(b, process, row->path, &path);
+		else if (!err)
+			err = outside_node(b, process, row->path, &path);
 		if (!err)
 			err = add_row(&b->tree->nodes[path], row);
 		if (!err && row->nlabels) {

@@ -14,8 +14,9 @@ struct summary_node {
 	u32 parent; /* index; the root's own is 0 */
 	u32 depth;  /* root: 0, processes: 1 */
 	bool is_label;
-	bool has_spans; /* else it is here for those below it only */
-	u32 processes;  /* at depth 1: how many it stands for */
+	bool is_outside; /* what a process allocated outside every span */
+	bool has_spans;  /* else it is here for those below it only */
+	u32 processes;   /* at depth 1: how many it stands for */
 	const char *
 		name; /* safe text: "shop (4242)", "shop (30 processes)", "app:outer", "url=/cart" */
 	struct model_row sum; /* only totals, extremes, mean and durations */

@@ -6,9 +6,9 @@
 /* Open spans on one thread: the first FRAMES_NEAR stand in the thread's state, the rest in chunks that
  * only threads which go that deep have; both below a page, the most that every kernel gives from any
  * context. Deeper spans are counted too_deep. */
-#define FRAMES_NEAR   18
-#define FRAMES_CHUNK  17
-#define FRAMES_CHUNKS 14
+#define FRAMES_NEAR   16
+#define FRAMES_CHUNK  16
+#define FRAMES_CHUNKS 15
 #define FRAMES_MAX    (FRAMES_NEAR + FRAMES_CHUNKS * FRAMES_CHUNK)
 #define CHUNKS_MAX    (1u << 16) /* in the whole trace */
 
@@ -24,6 +24,11 @@
 #define ROWS_MIN         16u
 #define ROWS_MAX         (1u << 20)
 #define OCTAVES_OF(rows) ((rows) + (rows) / 2)
+
+/* Live heap: blocks that are followed at one time; --heap-objects. */
+#define HEAP_OBJECTS_DEFAULT (1u << 20)
+#define HEAP_OBJECTS_MIN     16u
+#define HEAP_OBJECTS_MAX     (1u << 26)
 
 /* Async spans alive at one time, in the whole trace. */
 #define ASYNC_MAX (1u << 20)

@@ -117,6 +117,7 @@ struct model_event {
 #define METRIC_CPU_SPLIT 0x04u /* user and system */
 #define METRIC_ALLOC     0x08u
 #define METRIC_HEAP      0x10u
+#define METRIC_MMAP      0x20u
 #define METRIC_CPU_EXACT 0x40u /* the split is by kernel entries and exits, not by ticks */
 
 /* What is measured where nothing else is asked for. */
@@ -125,7 +126,8 @@ struct model_event {
 struct histogram; /* user/histogram.h; exporters read it through model_quantile() */
 
 /* Totals of all spans of one path on one thread. Sums hold finished and open spans alike; min, max, mean
- * and quantiles are of the wall time of finished ones. What every span adds to stands together in front. */
+ * and quantiles are of the wall time of finished ones. What every span adds to stands together in front. What was
+ * allocated outside every span stands in a row whose path is the root. */
 struct model_row {
 	const struct model_thread *thread;
 	const struct model_path *path;
@@ -158,10 +160,17 @@ struct model_row {
 	u64 abandoned; /* of count, those without an exit of their own */
 	u64 open;      /* not in count */
 	u64 mean_ns;
-	u64 alloc_objects;
+	u64 alloc_objects; /* while this path was the thread's innermost; not those of deeper paths */
 	u64 alloc_bytes;
-	u64 inuse_objects;
+	u64 inuse_objects; /* of those, not yet freed */
 	u64 inuse_bytes;
+	u64 leak_objects; /* of those, suspects of --leaks */
+	u64 leak_bytes;
+	u64 leak_oldest_ns; /* age of the oldest */
+	u64 map_calls;      /* like alloc_objects: mmap and its like */
+	u64 map_bytes;
+	u64 unmap_calls;
+	u64 unmap_bytes;
 	u32 nlabels; /* those of --by */
 	struct model_label labels[MODEL_MAX_LABELS];
 };
@@ -193,6 +202,16 @@ struct model_refused {
 	const char *why;
 };
 
+/* How allocations were counted. */
+struct model_memory {
+	u64 processes; /* whose allocators are probed */
+	u64 functions; /* that are probed, in all of them */
+	u64 late; /* of the processes, those probed after their fork: what came before is not counted */
+	u64 entries; /* of the processes, those whose allocations count at their entry, failed ones too */
+	u64 sample;   /* bytes between samples, on average; 0: every allocation counts */
+	u64 leaks_ns; /* suspects are blocks older than that; 0: none are looked for */
+};
+
 /* A finished trace, in totals. Rows are sorted by pid, tid, then path in depth-first order of first
  * appearance, so that the same trace gives the same bytes. */
 struct profile {
@@ -207,6 +226,8 @@ struct profile {
 	u64 suspended_ns; /* CLOCK_BOOTTIME is that much later than CLOCK_MONOTONIC; 0 also where that is not known */
 	u32 metrics; /* METRIC_* */
 	bool is_part; /* start, end and losses are those of one of several files; inside_ns of threads is not */
+
+	struct model_memory memory; /* METRIC_ALLOC, METRIC_HEAP, METRIC_MMAP */
 
 	const struct model_row *rows;
 	size_t nrows;

@@ -63,6 +63,50 @@ struct wire_async_key {
 	u32 def;
 };
 
+/* What a probed function does with memory; in the cookie's place of the definition. Arguments as in C. */
+enum wire_alloc {
+	ALLOC_MALLOC = 1,       /* (size) */
+	ALLOC_CALLOC = 2,       /* (n, size) */
+	ALLOC_REALLOC = 3,      /* (block, size) */
+	ALLOC_REALLOCARRAY = 4, /* (block, n, size) */
+	ALLOC_ALIGNED = 5,      /* (alignment, size) */
+	ALLOC_POSIX = 6,        /* (&block, alignment, size) */
+	ALLOC_FREE = 7,         /* (block) */
+	ALLOC_MMAP = 8,         /* (address, bytes) */
+	ALLOC_MUNMAP = 9,       /* (address, bytes) */
+	ALLOC_MREMAP = 10,      /* (address, old bytes, bytes) */
+	ALLOC_BRK = 11,         /* (address) */
+};
+
+/* A block that is live, and where it is found. */
+struct wire_object_key {
+	u64 address;
+	u32 process; /* serial */
+	u32 reserved;
+};
+
+struct wire_object {
+	u64 bytes; /* with --alloc-sample of all the blocks that it stands for */
+	u64 time_ns;
+	u32 row;     /* of the thread and path that allocated it */
+	u32 objects; /* that it stands for; 1 without --alloc-sample */
+};
+
+/* Flags of the cookie of an allocator's function. */
+#define ALLOC_ENTRY_TELLS \
+	0x1u /* the entry says what is allocated; but for large blocks, which may fail */
+#define ALLOC_RETURN_SEEN 0x2u /* a probe stands at its return, or can be asked for */
+#define ALLOC_INNER       0x4u /* another of the functions gives it its blocks */
+
+/* A block that may well not be had: its return is looked at, where that can be asked for. */
+#define ALLOC_LARGE (1u << 20)
+
+/* --alloc-sample: tables for the kernel side, which has no floating point. */
+#define SAMPLE_LOG_BITS    10 /* ln(1 + I / 1024), I from 0, at the middle of each step; in 2^-24 */
+#define SAMPLE_LOG_SIZE    (1u << SAMPLE_LOG_BITS)
+#define SAMPLE_WEIGHT_STEP 64 /* x / (1 - exp(-x)) for x = I / 64, up to 16; in 2^-20 */
+#define SAMPLE_WEIGHT_SIZE (16u * SAMPLE_WEIGHT_STEP + 2)
+
 enum wire_kind {
 	/* on the span rings */
 	WIRE_SPAN = 1,
@@ -188,8 +232,18 @@ struct wire_row {
 	u64 segment_off_ns;
 	u64 segment_run_delay_ns;
 	u64 segment_system_ns;
+	u64 alloc_objects; /* while this path was on top; not in the paths above it */
+	u64 alloc_bytes;
+	u64 inuse_objects; /* of those: two's complement, added to and taken from by any thread */
+	u64 inuse_bytes;
+	u64 map_calls; /* mmap, and mremap and brk that grow */
+	u64 map_bytes;
+	u64 unmap_calls; /* munmap, and mremap and brk that shrink */
+	u64 unmap_bytes;
 	u32 async;  /* other threads write to it: the row stays for the whole trace */
 	u32 values; /* an event's marker carries a value */
+	u32 heap;   /* blocks name it: other threads write to its inuse_ numbers */
+	u32 reserved;
 };
 
 #define OCTAVE_BITS 6
@@ -272,7 +326,11 @@ enum wire_loss {
 	LOSS_UNREADABLE_ARG = 10, /* an id or label was on a page that is not there */
 	LOSS_STRINGS_FULL = 11,   /* a label's text could not be kept */
 	LOSS_NAMES_FULL = 12,     /* more than NAMES_MAX names of spans: kept under one */
-	LOSS_KINDS = 13,
+	LOSS_ALLOC_ROWS = 13,     /* an allocation found no row for its path */
+	LOSS_HEAP_FULL = 14,      /* a block could not be followed: it is in no inuse_ number */
+	LOSS_HEAP_UNSEEN =
+		15, /* the same: no probe may stand where the function that gave it returns */
+	LOSS_KINDS = 16,
 };
 
 _Static_assert(sizeof(struct wire_head) == 8, "wire layout");
@@ -290,7 +348,7 @@ _Static_assert(__builtin_offsetof(struct wire_event, labels) == WIRE_EVENT_SHORT
 _Static_assert(sizeof(struct wire_thread) == 64, "wire layout");
 _Static_assert(sizeof(struct wire_thread_end) == 48, "wire layout");
 _Static_assert(sizeof(struct wire_life) == 48, "wire layout");
-_Static_assert(sizeof(struct wire_row) == 208, "wire layout");
+_Static_assert(sizeof(struct wire_row) == 280, "wire layout");
 _Static_assert(sizeof(struct wire_octave) == 264, "wire layout");
 _Static_assert(sizeof(struct wire_async_key) == 16, "wire layout");
 

@@ -90,6 +90,8 @@ static void attach_multi(struct attach_set *set, const char *path, pid_t pid,
 		.ref_ctr_offsets = batch->semas + from,
 		.cookies = batch->cookies + from,
 		.count = (u32)n,
+		.at_return = kernel_program_at_return(program),
+		.session = kernel_program_is_session(program),
 		.pid = pid,
 	};
 	int fd;
@@ -118,7 +120,8 @@ static void attach_perf(struct attach_set *set, const char *path, pid_t pid,
 
 	for (i = 0; i < n; i++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = batch->semas[i],
-			    .bpf_cookie = batch->cookies[i]);
+			    .bpf_cookie = batch->cookies[i],
+			    .retprobe = kernel_program_at_return(program));
 		struct bpf_link *link = NULL;
 
 		if (GROW(set->links, set->nlinks)) {

@@ -34,6 +34,11 @@ enum {
 	OPT_KEEP,
 	OPT_LAST,
 	OPT_TRIGGER,
+	OPT_ALLOCATOR,
+	OPT_ALLOC_SAMPLE,
+	OPT_HEAP_OBJECTS,
+	OPT_HEAP_INTERVAL,
+	OPT_LEAKS,
 };
 
 static const struct cli_option options_table[] = {
@@ -53,7 +58,8 @@ static const struct cli_option options_table[] = {
 	 "keep that much in memory; write it on SIGUSR1, a trigger and at the end", FOR_RECORD},
 	{OPT_TRIGGER, "trigger", "NAME>TIME",
 	 "… when a span takes longer: 'app:job>50ms'; repeatable", FOR_RECORD},
-	{'m', "metrics", "LIST", "what to measure: wall,cpu (default: both)", FOR_BOTH},
+	{'m', "metrics", "LIST",
+	 "what to measure: wall,cpu,alloc,heap,mmap or all (default: wall,cpu)", FOR_BOTH},
 	{'P', "provider", "GLOB", "only these providers, or PROVIDER:SPAN; repeatable",
 	 FOR_BOTH | FOR_LIST},
 	{'s', "span", "NAME=START..END[,END…][@ARG]",
@@ -72,6 +78,15 @@ static const struct cli_option options_table[] = {
 	{OPT_STATS, "stats", NULL, "print at the end what the trace itself has cost", FOR_BOTH},
 	{OPT_STREAM, "stream", NULL,
 	 "every span to the loader, also where the kernel could add them up", FOR_BOTH},
+	{OPT_ALLOCATOR, "allocator", "FILE[:PREFIX]",
+	 "FILE has PREFIXmalloc, PREFIXfree and so on; repeatable", FOR_BOTH},
+	{OPT_ALLOC_SAMPLE, "alloc-sample", "SIZE",
+	 "one allocation in that many bytes, on average, for all", FOR_BOTH},
+	{OPT_HEAP_OBJECTS, "heap-objects", "N",
+	 "live blocks to follow at one time (default 1048576)", FOR_BOTH},
+	{OPT_HEAP_INTERVAL, "heap-interval", "TIME",
+	 "a snapshot of the live heap that often (default 10s)", FOR_BOTH},
+	{OPT_LEAKS, "leaks", "TIME", "show what was not freed for that long", FOR_BOTH},
 	{OPT_JSON, "json", NULL, "JSON to stdout", FOR_BOTH | FOR_LIST},
 	{'q', "quiet", NULL, "errors only", FOR_BOTH | FOR_LIST},
 	{'v', "verbose", NULL, "more; twice: everything", FOR_BOTH | FOR_LIST},
@@ -123,6 +138,16 @@ static int take_option(void *context, int letter, const char *arg)
 	case OPT_STATS:
 		o->stats = true;
 		return 0;
+	case OPT_ALLOCATOR:
+		return cli_value_allocator(o, arg);
+	case OPT_ALLOC_SAMPLE:
+		return cli_value_alloc_sample(o, arg);
+	case OPT_HEAP_OBJECTS:
+		return cli_value_heap_objects(o, arg);
+	case OPT_HEAP_INTERVAL:
+		return cli_value_time(&o->heap_interval_ns, "--heap-interval", 10000000, arg);
+	case OPT_LEAKS:
+		return cli_value_time(&o->leaks_ns, "--leaks", 1, arg);
 	case OPT_STREAM:
 		o->stream = true;
 		return 0;
@@ -244,6 +269,8 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 			    .follow = true,
 			    .ring_bytes = RING_BYTES_DEFAULT,
 			    .rows = ROWS_DEFAULT,
+			    .heap_objects = HEAP_OBJECTS_DEFAULT,
+			    .heap_interval_ns = HEAP_INTERVAL_NS,
 			    .parts.keep = PARTS_KEEP_ALL};
 	/* A trace stops at the first word that is no option: what follows is another program's. */
 	const struct cli_grammar grammar = {
@@ -274,6 +301,8 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 			err = cli_settle_record(&o);
 		if (!err)
 			err = settle_interval(&o);
+		if (!err && form != FOR_LIST)
+			err = cli_settle_memory(&o);
 		if (!err && !o.rules)
 			err = rules_new(&o.rules);
 		if (err)
@@ -316,6 +345,7 @@ void options_free(struct options *o)
 	free(o->excludes);
 	free(o->by);
 	free(o->parts.triggers);
+	free(o->allocators);
 	*o = (struct options){0};
 }
 

@@ -71,6 +71,7 @@ struct options_parts {
 #define RING_BYTES_DEFAULT (8u << 20)
 #define RING_BYTES_MIN     (64u << 10)
 #define RING_BYTES_MAX     (1u << 30)
+#define HEAP_INTERVAL_NS   10000000000ull
 
 /* Strings are those of argv and live as long; the arrays are owned. */
 struct options {
@@ -97,8 +98,14 @@ struct options {
 	const char **by;     /* label keys that split rows */
 	size_t nby;
 	struct options_parts parts;
-	bool follow; /* the children too */
-	u32 rows;    /* room in the kernel for totals */
+	bool follow;      /* the children too */
+	u32 rows;         /* room in the kernel for totals */
+	u32 heap_objects; /* live blocks to follow at one time */
+	u32 alloc_sample; /* bytes between samples, on average; 0: no sampling */
+	u64 heap_interval_ns;
+	u64 leaks_ns;            /* 0: no list of them */
+	const char **allocators; /* FILE[:PREFIX] */
+	size_t nallocators;
 	bool stats;  /* what the trace itself costs */
 	bool stream; /* records of single spans, also where totals would do */
 	bool json;

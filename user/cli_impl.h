@@ -16,6 +16,11 @@ int cli_value_by(struct options *o, const char *text);
 int cli_value_rules(struct options *o, const char *path);
 int cli_value_ring_size(struct options *o, const char *text);
 int cli_value_rows(struct options *o, const char *text);
+int cli_value_allocator(struct options *o, const char *text);
+int cli_value_alloc_sample(struct options *o, const char *text);
+int cli_value_heap_objects(struct options *o, const char *text);
+/* Which options of memory go together. */
+int cli_settle_memory(struct options *o);
 /* The same for a list of numbers of processes or threads, each kept once. */
 struct cli_ids {
 	const char *option; /* its name in messages */

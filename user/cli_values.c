@@ -22,8 +22,9 @@ static const struct {
 	{"wall", METRIC_WALL, true, false},
 	{"cpu", METRIC_CPU | METRIC_CPU_SPLIT, true, false},
 	{"cpu=exact", METRIC_CPU | METRIC_CPU_SPLIT | METRIC_CPU_EXACT, true, true},
-	{"alloc", METRIC_ALLOC, false, false},
-	{"heap", METRIC_HEAP, false, false},
+	{"alloc", METRIC_ALLOC, true, false},
+	{"heap", METRIC_ALLOC | METRIC_HEAP, true, false},
+	{"mmap", METRIC_MMAP, true, false},
 };
 
 #define NMETRICS (sizeof(metrics_table) / sizeof(metrics_table[0]))
@@ -171,7 +172,9 @@ static int add_metric(u32 *metrics, const char *word, size_t len)
 		known = true;
 	}
 	if (!known)
-		log_error("-m: \"%.*s\" is not a metric; write a list of wall,cpu", (int)len, word);
+		log_error(
+			"-m: \"%.*s\" is not a metric; write a list of wall,cpu,alloc,heap,mmap, or all",
+			(int)len, word);
 	return known ? 0 : -EINVAL;
 }
 

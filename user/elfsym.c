@@ -28,8 +28,11 @@ struct table {
 struct entry {
 	const char *name;
 	u64 address;
+	u64 size;
 	u32 hash;
 	u32 next; /* index + 1; 0 ends the chain */
+	bool is_function;
+	bool is_local; /* other files cannot see it */
 };
 
 struct elfsym {
@@ -147,6 +150,9 @@ static int index_table(struct elfsym *s, const struct table *table)
 			return -EFBIG;
 		s->names_left -= len;
 		entry->address = symbol->st_value;
+		entry->size = symbol->st_size;
+		entry->is_function = ELF64_ST_TYPE(symbol->st_info) == STT_FUNC;
+		entry->is_local = ELF64_ST_BIND(symbol->st_info) == STB_LOCAL;
 		entry->hash = hash_name(entry->name, len);
 		bucket = &s->buckets[entry->hash & (s->nbuckets - 1)];
 		entry->next = *bucket;
@@ -185,31 +191,70 @@ static int load(struct elfsym *s)
 	return 0;
 }
 
-int elfsym_find(void *arg, const char *name, size_t len, u64 *address)
+/* The entry called NAME behind AT (NULL: the first); NULL with 0 in *ERR where there is no more. */
+static const struct entry *next_called(struct elfsym *s, const struct entry *at, const char *name,
+				       size_t len, int *err)
 {
-	struct elfsym *s = arg;
-	bool found = false;
-	u32 hash, at;
+	u32 hash = hash_name(name, len), next;
 
 	if (!s->loaded) {
 		s->err = load(s);
 		s->loaded = true;
 	}
+	*err = s->err;
 	if (s->err)
-		return s->err;
-	hash = hash_name(name, len);
-	for (at = s->buckets[hash & (s->nbuckets - 1)]; at; at = s->entries[at - 1].next) {
-		const struct entry *entry = &s->entries[at - 1];
+		return NULL;
+	next = at ? at->next : s->buckets[hash & (s->nbuckets - 1)];
+	for (; next; next = s->entries[next - 1].next) {
+		const struct entry *entry = &s->entries[next - 1];
 
-		if (!s->steps_left)
-			return -EFBIG;
+		if (!s->steps_left) {
+			*err = -EFBIG;
+			return NULL;
+		}
 		s->steps_left--;
-		if (entry->hash != hash || strncmp(entry->name, name, len) != 0 || entry->name[len])
-			continue;
+		if (entry->hash == hash && strncmp(entry->name, name, len) == 0 &&
+		    !entry->name[len])
+			return entry;
+	}
+	return NULL;
+}
+
+int elfsym_find(void *arg, const char *name, size_t len, u64 *address)
+{
+	const struct entry *entry = NULL;
+	bool found = false;
+	int err;
+
+	while ((entry = next_called(arg, entry, name, len, &err))) {
 		if (found && entry->address != *address)
 			return -ENOTUNIQ;
 		found = true;
 		*address = entry->address;
 	}
+	if (err)
+		return err;
 	return found ? 0 : -ENOENT;
+}
+
+int elfsym_functions(struct elfsym *s, const char *name, bool local, struct elfsym_function *out,
+		     size_t max, size_t *n)
+{
+	const struct entry *entry = NULL;
+	int err;
+	size_t i;
+
+	*n = 0;
+	while ((entry = next_called(s, entry, name, strlen(name), &err))) {
+		if (!entry->is_function || (entry->is_local && !local))
+			continue;
+		for (i = 0; i < *n && out[i].address != entry->address; i++)
+			;
+		if (i < *n)
+			continue;
+		if (*n == max)
+			return -EFBIG;
+		out[(*n)++] = (struct elfsym_function){entry->address, entry->size};
+	}
+	return err;
 }

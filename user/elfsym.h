@@ -18,4 +18,14 @@ void elfsym_free(struct elfsym **symbols);
  * struct operand_site. */
 int elfsym_find(void *arg, const char *name, size_t len, u64 *address);
 
+struct elfsym_function {
+	u64 address;
+	u64 size; /* as the file says; 0: it does not */
+};
+
+/* Puts the functions NAME that other files can see (LOCAL: the others too), each address once, into OUT and their number into *N: 0 where there are
+ * none, more than one where a name has several versions. 0; -EFBIG for more than MAX; else as elfsym_find(). */
+int elfsym_functions(struct elfsym *symbols, const char *name, bool local,
+		     struct elfsym_function *out, size_t max, size_t *n);
+
 #endif

@@ -271,7 +271,10 @@ static void probe_uprobe_multi(struct features *f)
 	struct uprobe_multi probes = {.path = "/", .offsets = &offset, .count = 1};
 	AUTO_CLOSE int program = load(BPF_PROG_TYPE_KPROBE, UPROBE_MULTI_ATTACH_TYPE, 0,
 				      return_zero, INSN_COUNT(return_zero));
+	AUTO_CLOSE int session = load(BPF_PROG_TYPE_KPROBE, UPROBE_SESSION_ATTACH_TYPE, 0,
+				      return_zero, INSN_COUNT(return_zero));
 	AUTO_CLOSE int any = -1;
+	AUTO_CLOSE int both = -1;
 	AUTO_CLOSE int negative = -1;
 
 	if (program < 0)
@@ -280,6 +283,10 @@ static void probe_uprobe_multi(struct features *f)
 	f->uprobe_multi = any == -EBADF;
 	if (!f->uprobe_multi)
 		return;
+	probes.session = true;
+	both = session < 0 ? -EINVAL : uprobe_multi_link(session, &probes);
+	f->uprobe_session = both == -EBADF;
+	probes.session = false;
 	probes.pid = -1;
 	negative = uprobe_multi_link(program, &probes);
 	f->uprobe_multi_pid_exact = negative == -EINVAL;

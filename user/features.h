@@ -67,6 +67,7 @@ struct features {
 
 	/* What makes it better. */
 	bool uprobe_multi_pid_exact; /* the pid filter of uprobe_multi is per process, not per thread */
+	bool uprobe_session;         /* uprobe_multi with one program for entry and return */
 	bool sched_info;      /* task_struct.sched_info.run_delay, and the exec times of .se */
 	bool fault_hooks;     /* programs may stand at handle_mm_fault: page faults are timed */
 	bool map_files;       /* mapped files open through /proc/PID/map_files */
@@ -88,6 +89,10 @@ int features_require_caps(const struct features *f, char *why, size_t len);
 enum features_method features_method(const struct features *f);
 /* Whether capability CAP (a CAP_* number) is effective. */
 bool features_has_cap(const struct features *f, unsigned cap);
+
+/* Whether a process under seccomp survives a probe at a function's return: on x86-64 that is a system call of the kernel's
+ * own since 6.11, which its filter must let pass (since 6.14). Asked of a child process; false where it cannot be. */
+bool features_returns_pass_seccomp(void);
 
 /* The effective set in the text of /proc/PID/status. 0, or -EINVAL with *CAPS as it was. */
 int features_parse_caps(const char *status, u64 *caps);

@@ -82,6 +82,22 @@ static int kernel_attach_stays(struct spantrace_bpf *skel, bool faults)
 	return skel->links.fault_end && skel->links.fault_begin ? 0 : -errno;
 }
 
+/* Which programs of memory's there are. The entry alone serves where no return may be probed, too. */
+static void kernel_configure_memory(struct kernel *kernel, const struct kernel_options *options)
+{
+	struct spantrace_bpf *skel = kernel->skel;
+
+	bpf_program__set_autoload(skel->progs.alloc_enter, options->alloc);
+	bpf_program__set_autoload(skel->progs.alloc_return, options->alloc && !options->session);
+	bpf_program__set_autoload(skel->progs.alloc_session, options->alloc && options->session);
+	bpf_program__set_autoload(skel->progs.free_enter, options->heap);
+	bpf_program__set_autoload(skel->progs.map_enter, options->map && !options->session);
+	bpf_program__set_autoload(skel->progs.map_return, options->map && !options->session);
+	bpf_program__set_autoload(skel->progs.map_session, options->map && options->session);
+	if (options->alloc_sample)
+		kernel_heap_sample(kernel, options->alloc_sample);
+}
+
 /* Sizes and knobs, between open and load. */
 static int kernel_configure(struct kernel *kernel, const struct kernel_options *options,
 			    bool faults)
@@ -93,6 +109,9 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 
 	skel->rodata->knob_all_processes = options->all_processes;
 	skel->rodata->knob_rows = options->rows;
+	skel->rodata->knob_totals = options->totals;
+	skel->rodata->knob_heap = options->heap;
+	skel->rodata->knob_eager_forks = options->eager_forks;
 	skel->rodata->knob_usage = options->usage;
 	skel->rodata->knob_tick_ns = kernel_tick_ns();
 	skel->rodata->knob_cpu_exact = options->cpu_exact;
@@ -110,9 +129,14 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 			return -EINVAL;
 	for (i = 0; options->uprobe_multi && i < KERNEL_PROGRAMS; i++) {
 		program = kernel_program(kernel, i);
-		if (bpf_program__set_expected_attach_type(program, UPROBE_MULTI_ATTACH_TYPE))
+		if (bpf_program__set_expected_attach_type(
+			    program, kernel_program_is_session(i) ? UPROBE_SESSION_ATTACH_TYPE
+								  : UPROBE_MULTI_ATTACH_TYPE))
 			return -EINVAL;
 	}
+	kernel_configure_memory(kernel, options);
+	if (options->heap && bpf_map__set_max_entries(skel->maps.objects, options->heap_objects))
+		return -EINVAL;
 	if (bpf_map__set_max_entries(skel->maps.rings, slots) ||
 	    bpf_map__set_max_entries(skel->maps.sites, options->nsites))
 		return -EINVAL;
@@ -301,6 +325,20 @@ struct bpf_program *kernel_program(struct kernel *kernel, enum kernel_program pr
 		return skel->progs.async_new_text;
 	case KERNEL_EVENT_TEXT:
 		return skel->progs.event_hit_text;
+	case KERNEL_ALLOC_ENTER:
+		return skel->progs.alloc_enter;
+	case KERNEL_ALLOC_RETURN:
+		return skel->progs.alloc_return;
+	case KERNEL_FREE_ENTER:
+		return skel->progs.free_enter;
+	case KERNEL_ALLOC_SESSION:
+		return skel->progs.alloc_session;
+	case KERNEL_MAP_ENTER:
+		return skel->progs.map_enter;
+	case KERNEL_MAP_RETURN:
+		return skel->progs.map_return;
+	case KERNEL_MAP_SESSION:
+		return skel->progs.map_session;
 	default:
 		return skel->progs.event_hit;
 	}

@@ -18,10 +18,18 @@ struct kernel;
 struct kernel_options {
 	bool all_processes; /* but this one */
 	bool follow;
-	u64 cgroup; /* id: of all processes only those in it or below; 0: all */
-	u32 pid_ns; /* inode of the PID namespace that pids are of; 0: the machine's first one */
-	u32 rows;   /* room for totals in rows; 0: records of single spans */
-	bool usage; /* cpu, run delay, switches, faults */
+	u64 cgroup;  /* id: of all processes only those in it or below; 0: all */
+	u32 pid_ns;  /* inode of the PID namespace that pids are of; 0: the machine's first one */
+	u32 rows;    /* room for totals in rows; 0: none are kept */
+	bool totals; /* spans are added up in rows, no record is sent of them */
+	bool alloc;  /* allocations are counted, in rows */
+	bool heap;   /* live blocks are followed too */
+	bool eager_forks; /* a fork wakes the loader, as an exec does: the child waits for probes too */
+	bool map;         /* mappings are counted, in rows */
+	bool session;     /* entry and return are one program, where uprobe_multi is set */
+	u32 heap_objects;  /* how many blocks at one time */
+	u32 alloc_sample;  /* bytes between samples, on average; 0: every allocation counts */
+	bool usage;        /* cpu, run delay, switches, faults */
 	bool cpu_exact;    /* system time by kernel entries and exits … */
 	bool cpu_faults;   /* … page faults among them */
 	bool uprobe_multi; /* programs are loaded for uprobe_multi links, else for perf events */
@@ -42,8 +50,25 @@ enum kernel_program {
 	KERNEL_SPAN_ENTER_TEXT,
 	KERNEL_ASYNC_NEW_TEXT,
 	KERNEL_EVENT_TEXT,
+	KERNEL_ALLOC_ENTER,
+	KERNEL_ALLOC_RETURN, /* runs when the function returns */
+	KERNEL_FREE_ENTER,
+	KERNEL_ALLOC_SESSION, /* runs at the entry and, where that asks for it, at the return */
+	KERNEL_MAP_ENTER,
+	KERNEL_MAP_RETURN,
+	KERNEL_MAP_SESSION,
 	KERNEL_PROGRAMS,
 };
+
+static inline bool kernel_program_at_return(enum kernel_program program)
+{
+	return program == KERNEL_ALLOC_RETURN || program == KERNEL_MAP_RETURN;
+}
+
+static inline bool kernel_program_is_session(enum kernel_program program)
+{
+	return program == KERNEL_ALLOC_SESSION || program == KERNEL_MAP_SESSION;
+}
 
 typedef void (*kernel_record_fn)(void *context, const void *record, size_t size);
 
@@ -92,8 +117,22 @@ typedef void (*kernel_row_fn)(void *context, const struct wire_row *gained,
 			      const struct wire_octave *pieces, size_t n);
 /* Hands the gains of all rows to FN; at least once an hour, because the histograms' counters wrap. */
 void kernel_take_rows(struct kernel *kernel, kernel_row_fn fn, void *context);
-/* The same for the rows of a thread that has ended, from the one that its WIRE_THREAD_END names, and gives them back. */
+/* The same for the rows of a thread that has ended, from the one that its WIRE_THREAD_END names, and gives them back. Those
+ * that live blocks name stay until kernel_release_rows(). */
 void kernel_end_rows(struct kernel *kernel, u32 first, kernel_row_fn fn, void *context);
+/* Gives those back whose blocks have all been freed, and those of threads of which ENDED says that their process is no more,
+ * and that no block in the table names them. */
+typedef bool (*kernel_ended_fn)(void *context, u32 thread);
+void kernel_release_rows(struct kernel *kernel, kernel_row_fn fn, kernel_ended_fn ended,
+			 void *context);
+
+/* Live blocks, each with the process image and the row it belongs to. FN returns whether the block is to be forgotten; that
+ * changes no row. 0 or -errno. */
+typedef bool (*kernel_object_fn)(void *context, const struct wire_object_key *key,
+				 const struct wire_object *object);
+int kernel_walk_objects(struct kernel *kernel, kernel_object_fn fn, void *context);
+/* What row INDEX is the total of; false where there is no such row. */
+bool kernel_row_of(struct kernel *kernel, u32 index, u32 *thread, u32 *path);
 
 /* Whether any traced process is left. */
 bool kernel_has_processes(const struct kernel *kernel);

@@ -24,6 +24,8 @@ struct kernel {
 	size_t rows_mapped, octaves_mapped; /* bytes */
 	struct wire_row *rows_taken;        /* what of them was handed on */
 	struct wire_octave *octaves_taken;
+	u32 *kept; /* rows of threads that have ended, which live blocks name */
+	u32 nkept;
 	kernel_record_fn record;
 	void *context;
 };
@@ -33,5 +35,8 @@ int kernel_rows_size(struct kernel *kernel, u32 rows);
 /* Maps the tables of the aggregated mode. 0 or -errno. */
 int kernel_rows_map(struct kernel *kernel);
 void kernel_rows_unmap(struct kernel *kernel);
+
+/* Between open and load: samples allocations, one in BYTES on average. */
+void kernel_heap_sample(struct kernel *kernel, u32 bytes);
 
 #endif

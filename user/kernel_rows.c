@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "kernel_impl.h"
+#include "util/grow.h"
 
 #define PIECES_MAX (64 - OCTAVE_BITS + 1)
 
@@ -68,6 +69,7 @@ void kernel_rows_unmap(struct kernel *kernel)
 		munmap(kernel->octaves, whole_windows(kernel->noctaves * sizeof(*kernel->octaves)));
 	free(kernel->rows_taken);
 	free(kernel->octaves_taken);
+	free(kernel->kept);
 }
 
 /* Maps a table of MAP as far as WANTED bytes, of LENGTH in all. */
@@ -191,9 +193,18 @@ static void take_row(struct kernel *kernel, u32 index, kernel_row_fn fn, void *c
 	gained.segment_run_delay_ns =
 		gain(&now->segment_run_delay_ns, &taken->segment_run_delay_ns);
 	gained.segment_system_ns = gain(&now->segment_system_ns, &taken->segment_system_ns);
+	gained.alloc_objects = gain(&now->alloc_objects, &taken->alloc_objects);
+	gained.alloc_bytes = gain(&now->alloc_bytes, &taken->alloc_bytes);
+	gained.inuse_objects = gain(&now->inuse_objects, &taken->inuse_objects);
+	gained.inuse_bytes = gain(&now->inuse_bytes, &taken->inuse_bytes);
+	gained.map_calls = gain(&now->map_calls, &taken->map_calls);
+	gained.map_bytes = gain(&now->map_bytes, &taken->map_bytes);
+	gained.unmap_calls = gain(&now->unmap_calls, &taken->unmap_calls);
+	gained.unmap_bytes = gain(&now->unmap_bytes, &taken->unmap_bytes);
 	gained.least_ns = __atomic_load_n(&now->least_ns, __ATOMIC_RELAXED);
 	gained.most_ns = __atomic_load_n(&now->most_ns, __ATOMIC_RELAXED);
-	any = n || gained.count || gained.open || gained.segment_ns;
+	any = n || gained.count || gained.open || gained.segment_ns || gained.alloc_objects ||
+	      gained.inuse_objects || gained.inuse_bytes || gained.map_calls || gained.unmap_calls;
 	if (any)
 		fn(context, &gained, pieces, n);
 }
@@ -236,7 +247,38 @@ void kernel_end_rows(struct kernel *kernel, u32 first, kernel_row_fn fn, void *c
 	for (; index && index < n && steps < n; index = next, steps++) {
 		next = kernel->rows[index].next;
 		take_row(kernel, index, fn, context);
-		if (!kernel->rows[index].async)
+		if (kernel->rows[index].async)
+			continue;
+		/* Without memory to remember it, the row stays. */
+		if (!kernel->rows[index].heap)
 			give_back(kernel, index);
+		else if (!GROW(kernel->kept, kernel->nkept))
+			kernel->kept[kernel->nkept++] = index;
+	}
+}
+
+void kernel_release_rows(struct kernel *kernel, kernel_row_fn fn, kernel_ended_fn ended,
+			 void *context)
+{
+	u32 i, kept = 0;
+
+	map_used(kernel);
+	for (i = 0; i < kernel->nkept; i++) {
+		u32 index = kernel->kept[i];
+		const struct wire_row *row = &kernel->rows[index];
+
+		/* The number falls behind the block's end in the table, so 0 is the end of all that name the row. */
+		if (!__atomic_load_n(&row->inuse_objects, __ATOMIC_ACQUIRE) ||
+		    ended(context, row->thread)) {
+			take_row(kernel, index, fn, context);
+			give_back(kernel, index);
+		} else {
+			kernel->kept[kept++] = index;
+		}
+	}
+	kernel->nkept = kept;
+	if (!kept) {
+		free(kernel->kept);
+		kernel->kept = NULL;
 	}
 }

@@ -30,6 +30,15 @@ static const struct model_loss causes[LOSS_CAUSES] = {
 			       "a label's text could not be kept: too many different ones", 0},
 	[LOSS_NAMES_FULL] = {"names_full",
 			     "more than 16384 names of spans; kept under \"(other names)\"", 0},
+	[LOSS_ALLOC_ROWS] = {"alloc_no_row",
+			     "an allocation whose path had no room in the kernel; --rows", 0},
+	[LOSS_HEAP_FULL] =
+		{"heap_full",
+		 "a block that could not be followed, in no inuse_ number; --heap-objects", 0},
+	[LOSS_HEAP_UNSEEN] =
+		{"heap_unseen",
+		 "a block of an operator new, where no return may be probed; in no inuse_ number",
+		 0},
 	[LOSS_MISSED] = {"missed_hits", "a hit while another was handled on that CPU", 0},
 	[LOSS_DAMAGED] = {"damaged", "a record that makes no sense; please report it", 0},
 	[LOSS_MAPPINGS] = {"mappings_lost",

@@ -383,6 +383,34 @@ static int output_finish(struct output *output, const struct profile *profile)
 	return err ? output_fail(output, err) : 0;
 }
 
+bool outputs_want_heap(const struct outputs *outputs)
+{
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++)
+		if (outputs->items[i].exporter.ops->heap)
+			return true;
+	return false;
+}
+
+void outputs_heap(struct outputs *outputs, const struct profile *so_far)
+{
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++) {
+		struct output *output = &outputs->items[i];
+		int err;
+
+		if (!output->exporter.ops->heap || output->failed)
+			continue;
+		err = output_begin(output);
+		if (!err)
+			err = output->exporter.ops->heap(&output->exporter, so_far);
+		if (err)
+			output_fail(output, err);
+	}
+}
+
 int outputs_finish(struct outputs *outputs, const struct profile *profile)
 {
 	int first = 0;

@@ -44,6 +44,9 @@ void outputs_cut(struct outputs *outputs);
 void outputs_interval(struct outputs *outputs, const struct profile *gained);
 /* Whether any can still be written. */
 bool outputs_left(const struct outputs *outputs);
+/* The outputs' exporter_ops.heap, where there is one. */
+void outputs_heap(struct outputs *outputs, const struct profile *so_far);
+bool outputs_want_heap(const struct outputs *outputs);
 /* Writes and closes all. 0, or the -errno of the first that failed, now or before; each has its message. */
 int outputs_finish(struct outputs *outputs, const struct profile *profile);
 

@@ -29,14 +29,16 @@
 
 static void session_image_ended(struct session *s, u32 image, u64 when)
 {
+	if (s->heap)
+		heap_end_image(s->heap, image, when);
 	if (GROW(s->dead_images, s->ndead) || GROW(s->dead_times, s->ndead))
 		return;
 	s->dead_images[s->ndead] = image;
 	s->dead_times[s->ndead++] = when;
 }
 
-static void session_row(void *context, const struct wire_row *gained,
-			const struct wire_octave *pieces, size_t n)
+void session_row(void *context, const struct wire_row *gained, const struct wire_octave *pieces,
+		 size_t n)
 {
 	struct session *s = context;
 
@@ -62,7 +64,9 @@ static void session_record(void *context, const void *record, size_t size)
 		kernel_end_rows(s->kernel, end->row, session_row, s);
 	if (size < sizeof(*life) || head->kind < WIRE_FORK)
 		return;
-	if (head->kind == WIRE_EXEC) {
+	if (head->kind == WIRE_FORK) {
+		session_probe_memory(s, (pid_t)life->pid, true);
+	} else if (head->kind == WIRE_EXEC) {
 		session_image_ended(s, life->old_process, life->time_ns);
 		s->execs = true;
 		if (!s->watch)
@@ -72,6 +76,8 @@ static void session_record(void *context, const void *record, size_t size)
 		if (GROW(s->gone, s->ngone) == 0)
 			s->gone[s->ngone++] = (pid_t)life->pid;
 		s->ending |= s->options->mode != MODE_ALL; /* that ends with no process */
+		if (s->memory)
+			memory_end_process(s->memory, (pid_t)life->pid);
 	}
 }
 
@@ -196,6 +202,7 @@ static void session_loop(struct session *s)
 		}
 		if (s->options->interval_ns && now >= s->interval_ends_ns)
 			session_end_interval(s, now);
+		session_tick_memory(s, now);
 		if (status_due(&status, now))
 			status_show(&status, s->trace, session_lost(s), now);
 		if (!outputs_left(s->outputs)) {
@@ -211,6 +218,8 @@ static void session_free(struct session *s)
 	command_release(&s->child);
 	stats_end(&s->stats);
 	attach_free(&s->probes);
+	memory_free(&s->memory);
+	heap_free(&s->heap);
 	kernel_free(&s->kernel);
 	outputs_free(&s->outputs);
 	trace_free(&s->trace);
@@ -253,7 +262,7 @@ int session_run(const struct options *options)
 	if (options->stats)
 		stats_print(&s.stats, s.kernel, options->ring_bytes, s.end_ns, stderr);
 	plan_count(s.plan, &counts);
-	if (counts.attached || options->mode == MODE_ALL) {
+	if (session_has_probes(&s) || options->mode == MODE_ALL) {
 		err = session_write(&s);
 	} else {
 		session_say_no_markers(&s);

@@ -165,7 +165,15 @@ static int session_load(struct session *s)
 	u32 npaths;
 	int err;
 
-	s->rows = !options->stream && !options->nby && !outputs_want_spans(s->outputs);
+	kernel.totals = !options->stream && !options->nby && !outputs_want_spans(s->outputs);
+	kernel.alloc = options->metrics & METRIC_ALLOC;
+	kernel.heap = options->metrics & METRIC_HEAP;
+	kernel.map = options->metrics & METRIC_MMAP;
+	kernel.session = s->features.uprobe_session;
+	kernel.heap_objects = options->heap_objects;
+	kernel.alloc_sample = options->alloc_sample;
+	kernel.eager_forks = kernel.alloc || kernel.map;
+	s->rows = kernel.totals || kernel.alloc || kernel.map;
 	kernel.rows = s->rows ? options->rows : 0;
 	plan_limit_sites(s->plan, kernel.nsites);
 	err = kernel_new(&kernel, &s->kernel, why, sizeof(why));
@@ -188,6 +196,8 @@ static int session_load(struct session *s)
 	if (!err)
 		err = attach_new(s->kernel, s->features.uprobe_multi, s->pids,
 				 session_confined(s) ? s->npids : 0, &s->probes);
+	if (!err)
+		err = session_new_memory(s);
 	if (err)
 		log_error("cannot start: %s", strerror(-err));
 	return err;
@@ -195,7 +205,10 @@ static int session_load(struct session *s)
 
 static void session_open(struct session *s)
 {
-	kernel_open(s->kernel, plan_sites_end(s->plan));
+	u32 end = plan_sites_end(s->plan);
+
+	/* An allocator's functions need no row of the site table, but to the kernel side they are of the first one. */
+	kernel_open(s->kernel, !end && s->memory ? 1 : end);
 	plan_report(s->plan);
 }
 
@@ -217,16 +230,22 @@ static int session_add_processes(struct session *s)
 	int err = 0;
 
 	if (s->options->mode == MODE_ALL)
-		return 0;
-	if (s->options->mode == MODE_CMD)
-		return kernel_add_process(s->kernel, s->child.pid);
+		return s->memory ? session_scan(s) : 0;
+	if (s->options->mode == MODE_CMD) {
+		err = kernel_add_process(s->kernel, s->child.pid);
+		return err ? err : session_probe_memory(s, s->child.pid, false);
+	}
 	for (i = 0; i < s->npids && !err; i++)
 		err = kernel_add_process(s->kernel, s->pids[i]);
+	for (i = 0; i < s->npids && !err; i++)
+		err = session_probe_memory(s, s->pids[i], false);
 	done = s->npids;
 	if (!err && s->options->follow)
 		err = target_add_descendants(&s->pids, &s->npids);
 	for (i = done; i < s->npids && !err; i++) {
 		err = kernel_add_process(s->kernel, s->pids[i]);
+		if (!err)
+			err = session_probe_memory(s, s->pids[i], false);
 		/* One that has ended in between is no loss. */
 		if (!err && plan_add_process(s->plan, s->pids[i]) < 0)
 			log_debug("process %d ended before it could be traced", s->pids[i]);
@@ -245,6 +264,8 @@ int session_run_command(struct session *s)
 		err = plan_add_process(s->plan, s->child.pid);
 		if (err > 0)
 			err = session_attach(s);
+		if (!err)
+			err = session_probe_memory(s, s->child.pid, false);
 	}
 	plan_count(s->plan, &counts);
 	if (!err && !counts.attached)
@@ -255,7 +276,6 @@ int session_run_command(struct session *s)
 
 static int session_prepare(struct session *s, const struct pair_options *pairing)
 {
-	struct plan_counts counts;
 	const char *const *problems;
 	size_t i, n;
 	int err;
@@ -270,8 +290,7 @@ static int session_prepare(struct session *s, const struct pair_options *pairing
 		err = session_attach(s);
 	if (err)
 		return err;
-	plan_count(s->plan, &counts);
-	if (s->options->mode == MODE_PIDS && !counts.attached) {
+	if (s->options->mode == MODE_PIDS && !session_has_probes(s)) {
 		session_say_no_markers(s);
 		if (!s->options->duration_ns)
 			return -ENOENT;

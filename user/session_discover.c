@@ -48,6 +48,7 @@ static int session_plan_files(struct session *s, pid_t pid)
 {
 	int added = plan_add_process(s->plan, pid);
 
+	session_probe_memory(s, pid, false);
 	if (added > 0)
 		s->new_sites = true;
 	else if (added < 0)
@@ -106,8 +107,15 @@ static void session_mapped(void *context, const struct procmap *map, u64 generat
 	AUTO_CLOSE int fd = -1;
 	int added;
 
-	if (session_has_seen(s, map, generation, &now, &place) || !session_wants(s, map->task))
+	if (session_has_seen(s, map, generation, &now, &place)) {
+		/* Probes on an allocator stand in each process by itself. */
+		if (s->memory && s->memory_options.confined && session_wants(s, map->task))
+			session_probe_memory(s, map->task, false);
 		return;
+	}
+	if (!session_wants(s, map->task))
+		return;
+	session_probe_memory(s, map->task, false);
 	fd = procmaps_open(map);
 	if (fd == -ESRCH) /* the process has ended, or has mapped over a part of it */
 		fd = procmaps_open_here(map);

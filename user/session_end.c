@@ -64,11 +64,14 @@ void session_close(struct session *s)
 	s->end_ns = session_clock(CLOCK_MONOTONIC);
 	kernel_close(s->kernel, s->end_ns);
 	attach_free(&s->probes);
+	session_close_memory(s);
 	session_drain(s);
 	session_take_rows(s);
 	err = kernel_collect(s->kernel, session_collected, s);
 	if (!err)
 		err = session_take_async(s, 0, s->end_ns);
+	if (s->heap && heap_finish(s->heap, s->end_ns))
+		log_warn("the live blocks cannot be read: suspects are missing");
 	if (err)
 		log_warn("spans still open at the end are not shown: %s", strerror(-err));
 }
@@ -109,9 +112,16 @@ void session_describe(struct session *s, struct profile *out)
 		.suspended_ns = s->suspended_ns,
 		.end_ns = s->end_ns ? s->end_ns : session_clock(CLOCK_MONOTONIC),
 		.metrics = s->options->metrics,
+		.memory = {.sample = s->options->alloc_sample, .leaks_ns = s->options->leaks_ns},
 		.losses = s->losses,
 		.nlosses = LOSS_CAUSES,
 	};
+	if (s->memory)
+		memory_count(s->memory, &s->memory_counts);
+	out->memory.processes = s->memory_counts.processes;
+	out->memory.functions = s->memory_counts.functions;
+	out->memory.late = s->memory_counts.late;
+	out->memory.entries = s->memory_counts.entries;
 }
 
 int session_interval(struct session *s, u64 end_ns)
@@ -145,5 +155,7 @@ int session_write(struct session *s)
 		return err;
 	}
 	plan_say_hints(s->plan, &profile);
+	if (s->heap)
+		outputs_heap(s->outputs, &profile);
 	return outputs_finish(s->outputs, &profile);
 }

@@ -11,9 +11,11 @@
 #include "cgroup.h"
 #include "command.h"
 #include "features.h"
+#include "heap.h"
 #include "kernel.h"
 #include "losses.h"
 #include "mapwatch.h"
+#include "memory.h"
 #include "outputs.h"
 #include "plan.h"
 #include "reorder.h"
@@ -36,10 +38,15 @@ struct session {
 	struct plan *plan;
 	struct kernel *kernel;
 	struct trace *trace;
-	bool rows; /* the kernel adds up: no output wants single spans, nor rows by label */
+	bool rows;               /* the kernel keeps rows */
 	struct reorder *reorder; /* NULL: no output wants single spans, any order will do */
 	struct attach_set *probes;
-	pid_t *pids; /* of -p, with their descendants */
+	struct memory_options memory_options;
+	struct memory *memory; /* NULL: allocations are not counted */
+	struct memory_counts memory_counts;
+	u64 snapped_ns;    /* when outputs were last told what is in use */
+	struct heap *heap; /* NULL: live blocks are not followed */
+	pid_t *pids;       /* of -p, with their descendants */
 	size_t npids;
 	struct command_child child;
 	int failed_status; /* exit status should the run fail before it traces */
@@ -94,10 +101,22 @@ void session_discover(struct session *s, u64 now_ns);
 /* Plans and attaches the files of one process. */
 void session_look(struct session *s, pid_t pid);
 
+/* With allocations or mappings in the metrics: what counts them. 0 or -errno. */
+int session_new_memory(struct session *s);
+void session_close_memory(struct session *s);
+/* Probes the allocators of process PID, where allocations are counted; FORKED while the trace ran. 0 or -errno. */
+int session_probe_memory(struct session *s, pid_t pid, bool forked);
 void session_say_no_markers(const struct session *s);
+/* Whether a marker or an allocator is probed. */
+bool session_has_probes(const struct session *s);
 
 /* Takes what the kernel has added up since the last time. */
 void session_take_rows(struct session *s);
+/* For kernel_take_rows() and its like: CONTEXT is the session. */
+void session_row(void *context, const struct wire_row *gained, const struct wire_octave *pieces,
+		 size_t n);
+/* As often as one likes: live blocks of processes that have ended, and snapshots when they are due. */
+void session_tick_memory(struct session *s, u64 now_ns);
 /* Takes what waits in the kernel into the trace. 0 or -errno. */
 int session_drain(struct session *s);
 

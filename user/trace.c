@@ -239,7 +239,7 @@ struct model_path *trace_path(struct trace *trace, u32 id)
 	/* Up to the first node that is known, then down again. A parent's id is always lower. */
 	for (;;) {
 		if (id == PATH_ROOT) {
-			path = &trace->root;
+			path = &trace->root.model;
 			break;
 		}
 		found = intmap_find(&trace->paths, id);

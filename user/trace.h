@@ -69,6 +69,8 @@ void trace_open_async(struct trace *trace, const struct wire_async *span, u64 no
 /* Aggregated mode: takes what a row of the kernel has gained, with N pieces of its histogram. */
 void trace_take_row(struct trace *trace, const struct wire_row *gained,
 		    const struct wire_octave *pieces, size_t n);
+/* A block of OBJECTS and BYTES that the row of THREAD and PATH still held after AGE: it is added to that row's suspects. */
+void trace_take_leak(struct trace *trace, u32 thread, u32 path, u64 objects, u64 bytes, u64 age_ns);
 /* What a record became, or what a replay read from a file: THREAD and PATH are this trace's. Counts it in its row and
  * hands it to the sinks. */
 void trace_take_span(struct trace *trace, const struct model_span *span);

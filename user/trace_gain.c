@@ -46,6 +46,9 @@ int trace_row_gain(struct trace_row *row, struct model_row *gain, bool *any)
 	gain->inuse_bytes = now.inuse_bytes;
 	gain->work.inuse_objects = now.work.inuse_objects;
 	gain->work.inuse_bytes = now.work.inuse_bytes;
+	gain->leak_objects = now.leak_objects;
+	gain->leak_bytes = now.leak_bytes;
+	gain->leak_oldest_ns = now.leak_oldest_ns;
 	*any = bits || now.inuse_objects || now.inuse_bytes;
 	return 0;
 }

@@ -61,7 +61,7 @@ struct trace {
 	u32 npaths;           /* of a replay: made so far */
 	struct intmap rows;   /* row_key ▸ struct trace_row */
 	struct intmap events; /* row_key of thread and def ▸ struct model_event_row */
-	struct model_path root;
+	struct trace_path root; /* allocations outside every span have a row too */
 	struct intmap sites;    /* number ▸ struct trace_site */
 	struct intmap texts;    /* name of a string ▸ const char */
 	struct intmap prefixes; /* definition ▸ const char, what stands before names of its spans */

@@ -102,6 +102,10 @@ static int profile_rows(struct trace *trace, bool gained, struct profile *out)
 			continue;
 		m = &trace->profile_rows[n];
 		*m = row->model;
+		m->work.alloc_objects = m->alloc_objects;
+		m->work.alloc_bytes = m->alloc_bytes;
+		m->work.inuse_objects = m->inuse_objects;
+		m->work.inuse_bytes = m->inuse_bytes;
 		if (gained) {
 			if (trace_row_gain(row, m, &any))
 				return -ENOMEM;

@@ -70,7 +70,7 @@ const struct model_path *trace_add_path(struct trace *trace, const struct model_
 	if (def >= trace->ndefs)
 		return NULL;
 	if (!parent)
-		parent = &trace->root;
+		parent = &trace->root.model;
 	key = trace_row_key(parent->id, def) * 0x9e3779b97f4a7c15ULL;
 	if (name)
 		key = hash_bytes(key, name, strlen(name));
@@ -83,7 +83,7 @@ const struct model_path *trace_add_path(struct trace *trace, const struct model_
 		*full = true;
 		found = intmap_find(&trace->paths, PATH_OVERFLOW);
 		return found ? *found
-			     : trace_new_path(trace, PATH_OVERFLOW, &trace->root,
+			     : trace_new_path(trace, PATH_OVERFLOW, &trace->root.model,
 					      &trace_other_paths);
 	}
 	if (name) {

@@ -253,6 +253,14 @@ static int trace_add_gain(struct trace_row *row, const struct wire_row *gained,
 		m->work.run_delay_ns += gained->self_run_delay_ns;
 	}
 	row->open_wall_ns += gained->open_wall_ns;
+	m->alloc_objects += gained->alloc_objects;
+	m->alloc_bytes += gained->alloc_bytes;
+	m->inuse_objects += gained->inuse_objects;
+	m->inuse_bytes += gained->inuse_bytes;
+	m->map_calls += gained->map_calls;
+	m->map_bytes += gained->map_bytes;
+	m->unmap_calls += gained->unmap_calls;
+	m->unmap_bytes += gained->unmap_bytes;
 	if (gained->least_ns && ~gained->least_ns < m->min_ns)
 		m->min_ns = ~gained->least_ns;
 	if (gained->most_ns > m->max_ns)
@@ -328,7 +336,7 @@ void trace_take_row(struct trace *trace, const struct wire_row *gained,
 	struct model_event_row *events;
 	struct trace_row *row;
 
-	if (!path || path->depth == 0) {
+	if (!path) {
 		trace->damaged++;
 		return;
 	}
@@ -336,7 +344,7 @@ void trace_take_row(struct trace *trace, const struct wire_row *gained,
 		trace->no_memory++;
 		return;
 	}
-	if (path->def->kind == MODEL_EVENT) {
+	if (path->depth && path->def->kind == MODEL_EVENT) {
 		event.thread = &thread->model;
 		events = trace_event_row(trace, &event);
 		if (!events) {
@@ -356,4 +364,25 @@ void trace_take_row(struct trace *trace, const struct wire_row *gained,
 		return;
 	}
 	trace->spans += gained->count + gained->open;
+}
+
+void trace_take_leak(struct trace *trace, u32 thread_serial, u32 path_id, u64 objects, u64 bytes,
+		     u64 age_ns)
+{
+	struct trace_thread *thread = trace_thread(trace, thread_serial);
+	struct model_span span = {.path = trace_path(trace, path_id)};
+	struct trace_row *row = NULL;
+
+	if (thread && span.path) {
+		span.thread = &thread->model;
+		row = trace_row(trace, &span);
+	}
+	if (!row) {
+		trace->no_memory++;
+		return;
+	}
+	row->model.leak_objects += objects;
+	row->model.leak_bytes += bytes;
+	if (age_ns > row->model.leak_oldest_ns)
+		row->model.leak_oldest_ns = age_ns;
 }

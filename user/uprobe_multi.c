@@ -24,18 +24,22 @@ struct uprobe_multi_attr {
 	u32 reserved;
 };
 
+#define UPROBE_MULTI_RETURN 1u /* BPF_F_UPROBE_MULTI_RETURN */
+
 _Static_assert(sizeof(struct uprobe_multi_attr) == 64, "the kernel's layout");
 
 int uprobe_multi_link(int program_fd, const struct uprobe_multi *probes)
 {
 	struct uprobe_multi_attr attr = {
 		.prog_fd = (u32)program_fd,
-		.attach_type = UPROBE_MULTI_ATTACH_TYPE,
+		.attach_type =
+			probes->session ? UPROBE_SESSION_ATTACH_TYPE : UPROBE_MULTI_ATTACH_TYPE,
 		.path = (u64)(uintptr_t)probes->path,
 		.offsets = (u64)(uintptr_t)probes->offsets,
 		.ref_ctr_offsets = (u64)(uintptr_t)probes->ref_ctr_offsets,
 		.cookies = (u64)(uintptr_t)probes->cookies,
 		.cnt = probes->count,
+		.flags = probes->at_return ? UPROBE_MULTI_RETURN : 0,
 		.pid = (u32)probes->pid,
 	};
 	long fd = syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));

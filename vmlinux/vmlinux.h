@@ -136,7 +136,22 @@ struct pid {
 	struct upid numbers[1];
 };
 
+/* Where the kernel keeps the page that it returns through from probed functions. */
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+struct mm_struct {
+	unsigned long brk;
+	struct uprobes_state uprobes_state;
+};
+
 struct task_struct {
+	struct mm_struct *mm;
 	int on_cpu;
 	struct sched_entity se;
 	struct sched_info sched_info;

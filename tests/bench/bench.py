@@ -21,13 +21,14 @@ import sys
 import tempfile
 import time
 
+from allocations import print_allocations
 from figures import BenchError, Least, Table, cpu_model
 from recordings import bench_recordings
 from tracers import Bpftrace, Empty, Loop, Spantrace
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORKS = ["thread", "labels", "event", "async", "nested", "recursive"]
-PARTS = ["probes", "recordings"]
+PARTS = ["probes", "recordings", "allocations"]
 ATTACH_SITES = [10, 1000, 10000]
 # Calls the spans of the work "labels" by their path.
 NAMING = """provider bench
@@ -221,6 +222,8 @@ def bench(plan, parts, output, scratch):
         bench_probes(table, plan, output, scratch)
     if "recordings" in parts:
         bench_recordings(table, plan.recorded_spans, plan.recorded_rounds, output, scratch)
+    if "allocations" in parts:
+        print_allocations(output, max(os.sched_getaffinity(0)), plan.rounds < 8)
     print(f"\n{time.monotonic() - begin:.0f} s; "
           + (f"{table.over} over budget" if table.over else "every budget met"))
     return table.over

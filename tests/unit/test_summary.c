@@ -98,9 +98,9 @@ static void test_columns_on_demand(void **state)
 	text = export(s, 0);
 	assert_contains(
 		text,
-		"\nspan         count    busy    self     alloc    in use    mean      p50     p99     max\n"
-		"app:outer        5  5.00 s  4.00 s  3.00 KiB  1.00 KiB  920 ms   1.00 s  1.00 s  1.00 s\n"
-		"  app:inner     10  1.00 s  1.00 s       0 B       0 B  100 ms  50.1 ms  300 ms  300 ms\n");
+		"\nspan         count    busy    self  blocks     alloc    in use    mean      p50     p99     max\n"
+		"app:outer        5  5.00 s  4.00 s       3  3.00 KiB  1.00 KiB  920 ms   1.00 s  1.00 s  1.00 s\n"
+		"  app:inner     10  1.00 s  1.00 s       0       0 B       0 B  100 ms  50.1 ms  300 ms  300 ms\n");
 	free(text);
 	s->profile.metrics = METRIC_CPU;
 	text = export(s, 0);
@@ -135,6 +135,37 @@ static void test_system_time(void **state)
 	s->profile.metrics |= METRIC_CPU_EXACT;
 	text = export(s, 0);
 	assert_contains(text, sys);
+	free(text);
+}
+
+/* Memory outside spans, mappings, suspects, and how it was counted. */
+static void test_memory(void **state)
+{
+	static const struct model_path root = {.depth = 0};
+	struct sample *s = *state;
+	char *text;
+
+	s->profile.metrics = METRIC_WALL | METRIC_ALLOC | METRIC_HEAP | METRIC_MMAP;
+	s->profile.nrows = 3;
+	s->rows[SAMPLE_OUTER].leak_objects = 2;
+	s->rows[SAMPLE_OUTER].leak_bytes = 2048;
+	s->rows[SAMPLE_OUTER].leak_oldest_ns = 5000000000;
+	s->rows[2] = (struct model_row){.thread = s->rows[SAMPLE_OUTER].thread,
+					.path = &root,
+					.alloc_objects = 7,
+					.alloc_bytes = 512,
+					.map_calls = 2,
+					.map_bytes = 8192};
+	s->profile.memory = (struct model_memory){
+		.processes = 4, .late = 3, .entries = 1, .sample = 4096, .leaks_ns = 1000000000};
+	text = export(s, 0);
+	assert_contains(text, "\n(outside spans)                                         7     512 B ");
+	assert_contains(text, "\nmapped 8.00 KiB in 2 calls, unmapped 0 B in 0\n");
+	assert_contains(text, "one in 4.00 KiB on average\n");
+	assert_contains(text, "\n3 of 4 processes began while traced: ");
+	assert_contains(text, "\n1 of 4 processes are under seccomp: ");
+	assert_contains(text, "\nnot freed for 1.00 s\n"
+			      "  2.00 KiB in 2 blocks, the oldest of 5.00 s ago: app:outer\n");
 	free(text);
 }
 
@@ -360,6 +391,7 @@ int main(void)
 		TEST(test_merged_quantiles),
 		TEST(test_columns_on_demand),
 		TEST(test_system_time),
+		TEST(test_memory),
 		TEST(test_processes),
 		TEST(test_process_inside),
 		TEST(test_crowd),

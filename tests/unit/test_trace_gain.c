@@ -125,6 +125,9 @@ static void test_every_field(void **state)
 				want = 0;
 			if (at == offsetof(struct model_row, inuse_objects) ||
 			    at == offsetof(struct model_row, inuse_bytes) ||
+			    at == offsetof(struct model_row, leak_objects) ||
+			    at == offsetof(struct model_row, leak_bytes) ||
+			    at == offsetof(struct model_row, leak_oldest_ns) ||
 			    at == offsetof(struct model_row, work.inuse_objects) ||
 			    at == offsetof(struct model_row, work.inuse_bytes))
 				memcpy(&want, (char *)&row.model + at, sizeof(want));
