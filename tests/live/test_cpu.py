@@ -89,19 +89,19 @@ class Sums(CpuTest):
 
     def test_under_load(self):
         with load():
-            for t in self.traced("mix", 3, 2000):
+            for t in self.traced("mix", 3, 1500):
                 self.check(t)
 
     def test_under_load_exact(self):
         with load():
-            for t in self.traced("mix", 3, 2000, options=EXACT):
+            for t in self.traced("mix", 3, 1500, options=EXACT):
                 self.check(t)
 
 
 class Split(CpuTest):
     # Threads that run long enough for many ticks: of a few, getrusage() makes what it likes, and spantrace less of it.
     def test_sums_are_those_of_getrusage(self):
-        for t in self.traced("calls", 400):
+        for t in self.traced("calls", 200):
             (tid, own), = t.facts.items()
             self.assertAlmostEqual(of_thread(t, tid, "self_cpu_system_ns"), own["system"], delta=TICK_NS)
             self.assertAlmostEqual(of_thread(t, tid, "self_cpu_user_ns"), own["user"], delta=TICK_NS)
