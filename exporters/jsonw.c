@@ -19,30 +19,24 @@ static void put_char(struct jsonw *w, char c)
 	putc_unlocked(c, w->out);
 }
 
-static void put_escaped(struct jsonw *w, unsigned char c)
+/* What CODE is between quotes; returns the number of bytes. */
+static size_t escape(u32 code, char out[JSONW_ESCAPE_MAX])
 {
-	static const char hex[] = "0123456789abcdef";
-	char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+	static const char hex[] = "0123456789abcdef", begin[] = {'\\', 'u', '0', '0'};
+	static const char plain[] = "\"\\\n\r\t", letter[] = "\"\\nrt";
+	const char *found = code && code < 0x80 ? strchr(plain, (int)code) : NULL;
 
-	switch (c) {
-	case '"':
-		put(w, "\\\"", 2);
-		break;
-	case '\\':
-		put(w, "\\\\", 2);
-		break;
-	case '\n':
-		put(w, "\\n", 2);
-		break;
-	case '\r':
-		put(w, "\\r", 2);
-		break;
-	case '\t':
-		put(w, "\\t", 2);
-		break;
-	default:
-		put(w, escape, sizeof(escape));
+	if (found) {
+		out[0] = '\\';
+		out[1] = letter[found - plain];
+		return 2;
 	}
+	if (code >= 0x80)
+		return text_encode(code, out);
+	memcpy(out, begin, sizeof(begin));
+	out[4] = hex[code >> 4];
+	out[5] = hex[code & 15];
+	return JSONW_ESCAPE_MAX;
 }
 
 static bool is_plain(unsigned char c)
@@ -50,24 +44,27 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+size_t jsonw_piece(const char **text, char out[JSONW_ESCAPE_MAX], const char **piece)
+{
+	const char *run = *text;
+
+	while (is_plain((unsigned char)**text))
+		++*text;
+	*piece = run;
+	if (*text != run || !**text)
+		return (size_t)(*text - run);
+	*piece = out;
+	return escape(text_next(text), out);
+}
+
 static void put_text(struct jsonw *w, const char *text)
 {
-	while (*text) {
-		const char *run = text;
-		char bytes[4];
-		u32 code;
+	char escaped[JSONW_ESCAPE_MAX];
+	const char *piece;
+	size_t len;
 
-		while (is_plain((unsigned char)*text))
-			text++;
-		put(w, run, (size_t)(text - run));
-		if (!*text)
-			return;
-		code = text_next(&text);
-		if (code < 0x80)
-			put_escaped(w, (unsigned char)code);
-		else
-			put(w, bytes, text_encode(code, bytes));
-	}
+	while ((len = jsonw_piece(&text, escaped, &piece)))
+		put(w, piece, len);
 }
 
 static void put_u64(struct jsonw *w, u64 value)

@@ -41,4 +41,9 @@ void jsonw_string(struct jsonw *w, const char *key, const char *text);
 /* One string made of A, a colon and B: "app:outer". */
 void jsonw_string_pair(struct jsonw *w, const char *key, const char *a, const char *b);
 
+/* For who writes JSON another way: the next piece of TEXT as it stands between quotes, some of TEXT or OUT. Returns its
+ * length, 0 at the end. */
+#define JSONW_ESCAPE_MAX 6
+size_t jsonw_piece(const char **text, char out[JSONW_ESCAPE_MAX], const char **piece);
+
 #endif
