@@ -149,6 +149,8 @@ static int recording_set_info(struct recording *r, const struct profile *run)
 	info_text(&r->info, RECORDING_TARGET, run->target);
 	put(&r->info, RECORDING_METRICS);
 	put(&r->info, run->metrics);
+	put(&r->info, RECORDING_SUSPENDED);
+	put(&r->info, run->suspended_ns);
 	if (run->is_part)
 		put(&r->info, RECORDING_PART);
 	r->start_ns = run->start_ns;
@@ -432,6 +434,7 @@ const struct exporter_ops exporter_recording = {
 	.extension = ".spans",
 	.binary = true,
 	.parts = true,
+	.flight = true,
 	.begin = recording_begin,
 	.span = recording_span,
 	.event = recording_event,

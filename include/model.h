@@ -204,7 +204,8 @@ struct profile {
 	u64 start_ns;    /* attach */
 	u64 end_ns;      /* detach */
 	u64 start_realtime_ns; /* start_ns on the wall clock, since 1970 */
-	u32 metrics;           /* METRIC_* */
+	u64 suspended_ns; /* CLOCK_BOOTTIME is that much later than CLOCK_MONOTONIC; 0 also where that is not known */
+	u32 metrics; /* METRIC_* */
 	bool is_part; /* start, end and losses are those of one of several files; inside_ns of threads is not */
 
 	const struct model_row *rows;

@@ -81,6 +81,7 @@ enum recording_info {
 	RECORDING_COUNTER = 7, /* text: what times are of, where not of the clock (measureme) */
 	/* nothing: one of several files; its spans may have begun before RECORDING_START */
 	RECORDING_PART = 8,
+	RECORDING_SUSPENDED = 9, /* varint: what CLOCK_BOOTTIME is later than CLOCK_MONOTONIC */
 };
 
 /* Tags of items in NAMES. Every item gives its number first, a varint from 1; one that was given before is replaced. */

@@ -58,6 +58,8 @@ static int info_item(struct replay_info *info, struct recording_bytes *b, u8 tag
 		return info_text(b, &info->counter);
 	case RECORDING_PART:
 		return 1;
+	case RECORDING_SUSPENDED:
+		return bytes_get(b, &info->suspended_ns) ? 0 : -EBADMSG;
 	case RECORDING_START:
 		return bytes_get(b, &info->start_ns) && bytes_get(b, &info->start_realtime_ns)
 			       ? 0

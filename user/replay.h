@@ -48,6 +48,7 @@ struct replay_info {
 	char *target;
 	char *counter; /* NULL: times are of the clock; else the name of what they count */
 	u64 start_ns, end_ns, start_realtime_ns;
+	u64 suspended_ns; /* as in struct profile */
 	u32 metrics;
 	bool finished; /* the file was ended by its writer */
 	struct model_loss losses[REPLAY_LOSSES];

@@ -18,6 +18,7 @@
 /* Room for the markers of programs that are started later. */
 #define SPARE_SITES     16384u
 #define SPARE_SITES_ALL 65536u
+#define SLEEP_MIN_NS    1000000u /* less is what lies between the readings of two clocks */
 
 static int session_targets(struct session *s)
 {
@@ -300,6 +301,14 @@ static int session_block_signals(struct session *s)
 	return s->signals < 0 ? -errno : 0;
 }
 
+/* How long the machine slept, as of NOW_NS, which was read just before. */
+static u64 suspended_since_boot(u64 now_ns)
+{
+	u64 since_boot = session_clock(CLOCK_BOOTTIME);
+
+	return since_boot > now_ns + SLEEP_MIN_NS ? since_boot - now_ns : 0;
+}
+
 int session_begin(struct session *s, const struct pair_options *pairing)
 {
 	struct utsname uts = {.release = ""};
@@ -335,6 +344,7 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 	session_discover(s, session_clock(CLOCK_MONOTONIC));
 	s->begin_ns = session_clock(CLOCK_MONOTONIC);
 	s->begin_realtime_ns = session_clock(CLOCK_REALTIME);
+	s->suspended_ns = suspended_since_boot(s->begin_ns);
 	trace_begin(s->trace, s->begin_ns, s->begin_realtime_ns);
 	session_describe(s, &run);
 	outputs_begin(s->outputs, &run);

@@ -106,6 +106,7 @@ void session_describe(struct session *s, struct profile *out)
 		.target = s->target,
 		.start_ns = s->begin_ns,
 		.start_realtime_ns = s->begin_realtime_ns,
+		.suspended_ns = s->suspended_ns,
 		.end_ns = s->end_ns ? s->end_ns : session_clock(CLOCK_MONOTONIC),
 		.metrics = s->options->metrics,
 		.losses = s->losses,

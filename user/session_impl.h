@@ -46,6 +46,7 @@ struct session {
 	int signals;
 	struct stats stats; /* --stats */
 	u64 begin_ns, begin_realtime_ns, end_ns;
+	u64 suspended_ns;     /* of struct profile */
 	u64 interval_ends_ns; /* --interval */
 	bool ended;           /* the last target has gone */
 	bool ending;          /* a target has gone: look whether it was the last */

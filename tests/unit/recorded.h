@@ -106,6 +106,7 @@ static inline struct recorded *recorded_new(void)
 		.start_ns = REC_START,
 		.end_ns = REC_START,
 		.start_realtime_ns = REC_REALTIME,
+		.suspended_ns = 12345,
 		.metrics = METRICS_DEFAULT,
 		.losses = r->losses,
 		.nlosses = 2,
