@@ -40,6 +40,7 @@ struct export_options {
 	bool threads_collapsed; /* one frame "all-threads" in place of one a thread (default 0) */
 	bool module_path;       /* provider::name, else name (default 1) */
 	bool file_and_line;     /* frame:file:line (default 0) */
+	bool args; /* chrome, perfetto: labels and other facts with each slice (default 1) */
 	enum export_value value;
 	enum export_counter counter;   /* mm_profdata */
 	char title[EXPORT_TITLE_SIZE]; /* flamegraph; empty: the format's own */
@@ -51,10 +52,11 @@ struct export_options {
 	u64 interval_ns; /* pprof: a file for each stretch of the trace so long, where there is something in it; 0: one for all of it */
 };
 
-#define EXPORT_OPTIONS_DEFAULT                                                         \
-	(struct export_options)                                                        \
-	{                                                                              \
-		.empty_samples = true, .module_path = true, .last_bytes = 256ull << 20 \
+#define EXPORT_OPTIONS_DEFAULT                                            \
+	(struct export_options)                                           \
+	{                                                                 \
+		.empty_samples = true, .module_path = true, .args = true, \
+		.last_bytes = 256ull << 20                                \
 	}
 
 struct exporter;
@@ -65,6 +67,7 @@ struct exporter_ops {
 	const char *const *keys; /* option keys it takes, NULL-terminated */
 	bool binary;             /* refuse to write it to a terminal */
 	bool parts; /* after finish, begin may be called again, with another e->out: the next file */
+	bool flight; /* heeds options.last_ns: finish writes what it has kept of the last seconds, again and again */
 	/* Formats that take options.split or interval_ns: the word that the name of file FILE begins with, "" where METRICS
 	 * give it nothing to hold, NULL past the last. finish() is called for each, with e->file and e->out set; it returns
 	 * -ENODATA where there is to be no file. */

@@ -7,9 +7,9 @@
 
 /* In the order that help prints them. */
 const struct exporter_ops *const exporters_all[] = {
-	&exporter_summary,    &exporter_json, &exporter_folded,    &exporter_flamegraph,
-	&exporter_flamechart, &exporter_html, &exporter_recording, &exporter_mm_profdata,
-	&exporter_pprof,      NULL,
+	&exporter_summary,    &exporter_json,        &exporter_folded, &exporter_flamegraph,
+	&exporter_flamechart, &exporter_html,        &exporter_chrome, &exporter_perfetto,
+	&exporter_recording,  &exporter_mm_profdata, &exporter_pprof,  NULL,
 };
 
 static size_t matched(const char *path, const char *ending)

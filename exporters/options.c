@@ -180,6 +180,8 @@ int export_option_set(const struct exporter_ops *ops, struct export_options *o, 
 		return set_bool(&o->module_path, value);
 	if (slice_is(key, "file_and_line"))
 		return set_bool(&o->file_and_line, value);
+	if (slice_is(key, "args"))
+		return set_bool(&o->args, value);
 	if (slice_is(key, "split"))
 		return set_bool(&o->split, value);
 	if (slice_is(key, "color"))

@@ -55,8 +55,9 @@ struct options_parts {
 	bool on;       /* SIGUSR1 ends one too */
 	u64 max_bytes; /* 0: no limit */
 	u64 max_ns;
-	u32 keep;    /* besides the current one, or PARTS_KEEP_ALL */
-	u64 last_ns; /* flight recorder: what it holds; 0: none */
+	bool untimed; /* a replay: no ticks */
+	u32 keep;     /* besides the current one, or PARTS_KEEP_ALL */
+	u64 last_ns;  /* flight recorder: what it holds; 0: none */
 	struct trigger *triggers;
 	size_t ntriggers;
 };

@@ -38,6 +38,8 @@ int cli_value_keep(struct options *o, const char *text);
 int cli_value_trigger(struct options *o, const char *text);
 /* A time of AT_LEAST ns; OPTION is its name in messages. */
 int cli_value_time(u64 *ns, const char *option, u64 at_least, const char *text);
+/* Whether what is asked for of parts goes together. */
+int cli_settle_parts(const struct options *o);
 /* What `record` writes, where -o does not say it; and whether its options go together. */
 int cli_settle_record(struct options *o);
 

@@ -66,7 +66,7 @@ int cli_value_trigger(struct options *o, const char *text)
 }
 
 /* What goes together in cutting a recording into files. */
-static int settle_parts(const struct options *o)
+int cli_settle_parts(const struct options *o)
 {
 	const struct options_parts *parts = &o->parts;
 	const char *limit = parts->max_bytes ? "--max-size" : "--max-time";
@@ -87,11 +87,13 @@ static int settle_parts(const struct options *o)
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < o->noutputs; i++) {
-		if (!o->outputs[i].format->parts || strcmp(o->outputs[i].path, "-") != 0 ||
-		    (!limited && !parts->last_ns))
+		const struct exporter_ops *format = o->outputs[i].format;
+
+		if (strcmp(o->outputs[i].path, "-") != 0 ||
+		    !(parts->last_ns ? format->flight : limited && format->parts))
 			continue;
 		log_error("%s needs a file; -o %s:- is stdout", limited ? limit : "--last",
-			  o->outputs[i].format->name);
+			  format->name);
 		return -EINVAL;
 	}
 	return 0;
@@ -105,7 +107,7 @@ int cli_settle_record(struct options *o)
 
 	o->parts.on = true;
 	for (size_t i = 0; i < o->noutputs; i++)
-		has_recording |= o->outputs[i].format->parts;
+		has_recording |= o->outputs[i].format->flight;
 	if (!has_recording) {
 		err = cli_parse_output("recording:" RECORD_PATH, &output);
 		if (!err)
@@ -116,5 +118,5 @@ int cli_settle_record(struct options *o)
 		if (!err)
 			err = cli_add_output(o, &output);
 	}
-	return err ? err : settle_parts(o);
+	return err ? err : cli_settle_parts(o);
 }

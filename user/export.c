@@ -16,19 +16,31 @@
 #include "util/cleanup.h"
 #include "util/log.h"
 
-enum { OPT_BY = READING_OWN_OPTIONS };
+enum { OPT_BY = READING_OWN_OPTIONS, OPT_MAX_SIZE, OPT_MAX_TIME };
 
 static const struct cli_option own_options[] = {
 	{'o', "output", "[FORMAT[,KEY=VALUE…]:]PATH",
 	 "write there; repeatable; `-` is stdout (default: summary:-)", 0},
 	{OPT_BY, "by", "KEY", "split rows by this label; repeatable", 0},
+	{OPT_MAX_SIZE, "max-size", "SIZE",
+	 "recording, chrome, perfetto: several files, none larger: 100M", 0},
+	{OPT_MAX_TIME, "max-time", "TIME", "the same, none longer: 10s", 0},
 };
 
 static int take_option(void *context, int letter, const char *arg)
 {
 	struct options *o = context;
 
-	return letter == 'o' ? cli_value_output(o, arg) : cli_value_by(o, arg);
+	switch (letter) {
+	case 'o':
+		return cli_value_output(o, arg);
+	case OPT_MAX_SIZE:
+		return cli_value_max_size(o, arg);
+	case OPT_MAX_TIME:
+		return cli_value_time(&o->parts.max_ns, "--max-time", 1, arg);
+	default:
+		return cli_value_by(o, arg);
+	}
 }
 
 static const struct reading_command export_command = {
@@ -71,6 +83,7 @@ static void describe(const struct replay_info *info, struct profile *out)
 		.target = info->target,
 		.start_ns = info->start_ns,
 		.start_realtime_ns = info->start_realtime_ns,
+		.suspended_ns = info->suspended_ns,
 		.metrics = info->metrics,
 	};
 }
@@ -80,7 +93,9 @@ static int open_outputs(struct replay *replay, const struct options *o, struct o
 {
 	CLEANUP(outputs_free) struct outputs *outputs = NULL;
 	const struct replay_info *info = replay_info(replay);
-	int err = outputs_new(o->outputs, o->noutputs, info->metrics, &outputs);
+	bool in_parts = o->parts.max_bytes || o->parts.max_ns;
+	int err = outputs_new_parts(o->outputs, o->noutputs, info->metrics,
+				    in_parts ? &o->parts : NULL, &outputs);
 
 	if (!err)
 		err = check_apart(outputs, info->path);
@@ -114,7 +129,8 @@ static int export_all(struct replay *replay, struct outputs *outputs, const stru
 int export_run(int argc, char **argv)
 {
 	CLEANUP(reading_free) struct reading reading = {0};
-	CLEANUP(options_free) struct options o = {0};
+	CLEANUP(options_free)
+	struct options o = {.parts = {.untimed = true, .keep = PARTS_KEEP_ALL}};
 	CLEANUP(replay_free) struct replay *replay = NULL;
 	CLEANUP(outputs_free) struct outputs *outputs = NULL;
 	int err = reading_parse(argc, argv, &export_command, &o, &reading);
@@ -123,6 +139,8 @@ int export_run(int argc, char **argv)
 		return cli_status_of(err);
 	o.json = reading.json;
 	err = cli_settle_outputs(&o);
+	if (!err)
+		err = cli_settle_parts(&o);
 	if (err)
 		return cli_status_of(err);
 	/* One output that nobody reads is no reason to cut the others off. */

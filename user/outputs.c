@@ -133,7 +133,8 @@ int outputs_new_parts(const struct options_output *what, size_t n, u32 metrics,
 		err = output_check_value(&what[i], metrics);
 	for (i = 0; i < n && !err; i++) {
 		struct output *output = &outputs->items[i];
-		bool in_parts = parts && what[i].format->parts;
+		bool in_parts =
+			parts && (parts->last_ns ? what[i].format->flight : what[i].format->parts);
 
 		output->path = what[i].path;
 		output->all = outputs;

@@ -174,21 +174,34 @@ static int rotate(struct output *output, const struct profile *so_far)
 	return err;
 }
 
-/* In the middle of a tick: with the losses of the last one. */
-static int rotate_by_size(struct output *output, u64 now_ns)
+/* Whether what came last, at NOW_NS, belongs into another file. */
+static int is_full(struct output *output, u64 now_ns, bool *full)
 {
 	const struct options_parts *options = output->parts.options;
-	struct profile now = output->all->so_far;
+	u64 begin = output->parts.begin_ns ? output->parts.begin_ns : output->all->run.start_ns;
 	off_t size;
 
-	if (!options->max_bytes || ++output->parts.unsized < SIZE_EVERY)
+	*full = options->untimed && options->max_ns && now_ns > begin &&
+		now_ns - begin >= options->max_ns;
+	if (*full || !options->max_bytes || ++output->parts.unsized < SIZE_EVERY)
 		return 0;
 	output->parts.unsized = 0;
 	size = ftello(output->exporter.out);
 	if (size < 0)
 		return -errno;
-	if ((u64)size + SIZE_MARGIN < options->max_bytes)
-		return 0;
+	*full = (u64)size + SIZE_MARGIN >= options->max_bytes;
+	return 0;
+}
+
+/* In the middle of a tick: with the losses of the last one. */
+static int rotate_if_full(struct output *output, u64 now_ns)
+{
+	struct profile now = output->all->so_far;
+	bool full;
+	int err = is_full(output, now_ns, &full);
+
+	if (err || !full)
+		return err;
 	if (now.end_ns < now_ns)
 		now.end_ns = now_ns;
 	return rotate(output, &now);
@@ -220,7 +233,7 @@ int output_parts_span(struct output *output, const struct model_span *span)
 
 	parts->spans += !(span->flags & MODEL_SEGMENT);
 	if (!output_in_flight(output))
-		return rotate_by_size(output, span->end_ns);
+		return rotate_if_full(output, span->end_ns);
 	trigger = trigger_of(parts->options->triggers, parts->options->ntriggers, span);
 	if (trigger)
 		fire(parts, trigger, span);
@@ -230,7 +243,7 @@ int output_parts_span(struct output *output, const struct model_span *span)
 int output_parts_event(struct output *output, const struct model_event *event)
 {
 	output->parts.events++;
-	return output_in_flight(output) ? 0 : rotate_by_size(output, event->time_ns);
+	return output_in_flight(output) ? 0 : rotate_if_full(output, event->time_ns);
 }
 
 static void say_dumped(const struct output_parts *parts, const char *name, u64 bytes, u64 ns)

@@ -75,6 +75,7 @@ static int parted_finish(struct exporter *e, const struct profile *profile)
 static const struct exporter_ops parted = {
 	.name = "parted",
 	.parts = true,
+	.flight = true,
 	.begin = parted_begin,
 	.span = parted_span,
 	.event = parted_event,
