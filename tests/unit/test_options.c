@@ -46,6 +46,10 @@ static void test_paths(void **state)
 	assert_path("a.txt", "summary");
 	assert_path("a.pb.gz", "pprof");
 	assert_path("a.svg.txt", "summary");
+	assert_path("a.trace.json", "chrome");
+	assert_path("a.1.trace.json", "chrome");
+	assert_path("trace.json", "json");
+	assert_path("a.pftrace", "perfetto");
 	/* Those are a flame chart's. */
 	assert_true(!exporter_by_path("a.chart.svg") ||
 		    strcmp(exporter_by_path("a.chart.svg")->name, "flamegraph"));
@@ -62,6 +66,7 @@ static void test_defaults(void **state)
 	(void)state;
 	assert_true(o.empty_samples);
 	assert_true(o.module_path);
+	assert_true(o.args);
 	assert_false(o.threads_collapsed);
 	assert_false(o.file_and_line);
 	assert_int_equal(o.value, EXPORT_BUSY);
@@ -73,6 +78,11 @@ static void test_set(void **state)
 	struct export_options o = EXPORT_OPTIONS_DEFAULT;
 
 	(void)state;
+	assert_int_equal(set("chrome", &o, "args=0"), 0);
+	assert_false(o.args);
+	assert_int_equal(set("perfetto", &o, "args=1"), 0);
+	assert_true(o.args);
+	assert_int_equal(set("folded", &o, "args=1"), -ENOENT);
 	assert_int_equal(set("folded", &o, "empty_samples=0"), 0);
 	assert_false(o.empty_samples);
 	assert_int_equal(set("folded", &o, "empty_samples=1"), 0);
