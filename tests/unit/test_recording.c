@@ -168,6 +168,7 @@ static void test_the_run(void **state)
 	assert_int_equal(r->profile.start_ns, REC_START);
 	assert_int_equal(r->profile.end_ns, REC_END);
 	assert_int_equal(r->profile.start_realtime_ns, REC_REALTIME);
+	assert_int_equal(info->suspended_ns, 12345);
 	assert_int_equal(r->profile.metrics, METRICS_DEFAULT);
 	assert_int_equal(info->suspended_ns, 12345);
 	assert_int_equal(replay_loss(r, "ring_full"), 3);
