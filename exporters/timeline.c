@@ -7,7 +7,7 @@
 #include "timeline_impl.h"
 
 /* Items at one time: 48 bytes each, in arrays that are up to twice as long. */
-#define ITEMS_MAX (1u << 20)
+#define ITEMS_MAX (1ull << 20)
 
 int timeline_new(const struct export_options *o, struct timeline **out)
 {

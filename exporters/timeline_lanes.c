@@ -89,7 +89,7 @@ static int add_lane(struct timeline_impl *t, struct timeline_track *track, u32 d
 static int spread(struct timeline_impl *t, struct timeline_track *track,
 		  const struct timeline_row *row)
 {
-	u64 ends[TIMELINE_ASYNC_LANES];
+	u64 ends[TIMELINE_ASYNC_LANES] = {0};
 
 	for (u32 i = 0; i < row->nitems; i++) {
 		const struct timeline_item *item = &row->items[i];
@@ -119,20 +119,36 @@ static int spread(struct timeline_impl *t, struct timeline_track *track,
 	return 0;
 }
 
-static int lay_row(struct timeline_impl *t, struct timeline_row *row)
+/* The track that ROW belongs to: the last, or a new one. */
+static int find_track(struct timeline_impl *t, const struct timeline_row *row,
+		      struct timeline_track **out)
 {
-	struct timeline_track *track = t->ntracks ? &t->tracks[t->ntracks - 1] : NULL;
 	int err;
 
-	timeline_sort_row(row);
-	if (!track || row->async || track->async || track->thread->serial != row->thread->serial) {
-		err = GROW(t->tracks, t->ntracks);
-		if (err)
-			return err;
-		track = &t->tracks[t->ntracks++];
-		*track = (struct timeline_track){
-			.thread = row->thread, .async = row->async, .first = t->nlanes};
+	if (t->ntracks && !row->async) {
+		struct timeline_track *last = &t->tracks[t->ntracks - 1];
+
+		*out = last;
+		if (!last->async && last->thread->serial == row->thread->serial)
+			return 0;
 	}
+	err = GROW(t->tracks, t->ntracks);
+	if (err)
+		return err;
+	t->tracks[t->ntracks] = (struct timeline_track){
+		.thread = row->thread, .async = row->async, .first = t->nlanes};
+	*out = &t->tracks[t->ntracks++];
+	return 0;
+}
+
+static int lay_row(struct timeline_impl *t, struct timeline_row *row)
+{
+	struct timeline_track *track = NULL;
+	int err = find_track(t, row, &track);
+
+	if (err)
+		return err;
+	timeline_sort_row(row);
 	track->nspans += row->nspans;
 	track->nsegments += row->nsegments;
 	if (row->async)
