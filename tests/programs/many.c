@@ -55,12 +55,12 @@ static long walk(long depth);
 		return made;                     \
 	}
 
-NODE(a)
-NODE(b)
-NODE(c) NODE(d) NODE(e) NODE(f) NODE(g) NODE(h) NODE(i) NODE(j) NODE(k) NODE(l) NODE(m) NODE(n)
-	NODE(o) NODE(p) NODE(q) NODE(r)
+/* clang-format off */
+NODE(a) NODE(b) NODE(c) NODE(d) NODE(e) NODE(f) NODE(g) NODE(h) NODE(i)
+NODE(j) NODE(k) NODE(l) NODE(m) NODE(n) NODE(o) NODE(p) NODE(q) NODE(r)
+	/* clang-format on */
 
-		static long walk(long depth)
+	static long walk(long depth)
 {
 	static long (*const nodes[])(long) = {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r};
 	size_t at;
