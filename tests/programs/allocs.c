@@ -147,7 +147,8 @@ static void mode_realloc(void)
 		/* Nobody has that much. */
 		if (resize(&first, block, 20, PTRDIFF_MAX - 4096) != block)
 			_exit(4);
-		if (do_realloc(NULL, PTRDIFF_MAX - 4096) || do_reallocarray(block, SIZE_MAX / 2, 16))
+		if (do_realloc(NULL, PTRDIFF_MAX - 4096) ||
+		    do_reallocarray(block, SIZE_MAX / 2, 16))
 			_exit(4);
 		SPAN_EXIT(allocs, first);
 		/* Another span's: it is its memory from now on. */

@@ -159,7 +159,8 @@ static void test_memory(void **state)
 	s->profile.memory = (struct model_memory){
 		.processes = 4, .late = 3, .entries = 1, .sample = 4096, .leaks_ns = 1000000000};
 	text = export(s, 0);
-	assert_contains(text, "\n(outside spans)                                         7     512 B ");
+	assert_contains(text,
+			"\n(outside spans)                                         7     512 B ");
 	assert_contains(text, "\nmapped 8.00 KiB in 2 calls, unmapped 0 B in 0\n");
 	assert_contains(text, "one in 4.00 KiB on average\n");
 	assert_contains(text, "\n3 of 4 processes began while traced: ");
