@@ -189,7 +189,7 @@ static int json_heap(struct exporter *e, const struct profile *so_far)
 	}
 	if (taken->n == SNAPSHOTS_MAX) {
 		for (i = 0; i < SNAPSHOTS_MAX / 2; i++)
-			taken->items[i] = taken->items[2 * i];
+			taken->items[i] = taken->items[(size_t)2 * i];
 		taken->n = SNAPSHOTS_MAX / 2;
 		taken->step *= 2;
 	}

@@ -41,7 +41,7 @@ static int suspects_add(struct suspects *s, const struct model_row *row)
 
 	if (!row->leak_objects)
 		return 0;
-	if (!pairmap_get(&s->index, pairmap_key(row->path), 0, &at)) {
+	if (!s->items || !pairmap_get(&s->index, pairmap_key(row->path), 0, &at)) {
 		at = s->n;
 		if (GROW(s->items, at) || pairmap_put(&s->index, pairmap_key(row->path), 0, at))
 			return -ENOMEM;
