@@ -266,7 +266,7 @@ static int put_samples(struct encoder *e, size_t *nsamples)
 	*nsamples = 0;
 	for (size_t i = 0; i < profile->nrows && !err; i++) {
 		const struct model_row *row = &profile->rows[i];
-		u64 values[TYPES], any = 0;
+		u64 values[TYPES] = {0}, any = 0;
 		size_t sample, at;
 
 		for (size_t t = 0; t < e->ntypes; t++) {
