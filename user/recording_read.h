@@ -84,7 +84,7 @@ struct recording_item {
 
 /* A writer's block has room in one batch, a greater one takes several. */
 #define RECORDING_ITEMS_MAX  8192u
-#define RECORDING_WORDS_MAX  (4 * RECORDING_ITEMS_MAX)
+#define RECORDING_WORDS_MAX  ((size_t)4 * RECORDING_ITEMS_MAX)
 #define RECORDING_ITEM_WORDS (2 + RECORDING_COUNTERS + 1 + MODEL_MAX_LABELS)
 
 struct recording_items {
