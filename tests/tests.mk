@@ -21,8 +21,8 @@ FORMATTED := $(wildcard include/*.h user/*.[ch] user/util/*.[ch] exporters/*.[ch
 
 check:
 	$(Q)tests/install-deps.sh build test postgres programs
-	$(Q)$(MAKE) --no-print-directory all unit test-programs
-	$(Q)$(MAKE) --no-print-directory asan
+	$(Q)$(MAKE) -j$$(nproc) --no-print-directory all unit test-programs
+	$(Q)$(MAKE) -j$$(nproc) --no-print-directory asan
 	$(Q)python3 tests/run.py $(OUTPUT)
 
 unit: $(UNIT_TESTS)
