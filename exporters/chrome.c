@@ -505,6 +505,7 @@ static const char *const chrome_keys[] = {"args", "module_path", NULL};
 
 const struct exporter_ops exporter_chrome = {
 	.name = "chrome",
+	.spans_only = true,
 	.extension = ".trace.json",
 	.keys = chrome_keys,
 	.parts = true,

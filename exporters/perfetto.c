@@ -499,6 +499,7 @@ static const char *const perfetto_keys[] = {"args", "module_path", NULL};
 
 const struct exporter_ops exporter_perfetto = {
 	.name = "perfetto",
+	.spans_only = true,
 	.extension = ".pftrace",
 	.keys = perfetto_keys,
 	.binary = true,
