@@ -34,12 +34,12 @@ LIBS := -lbpf -lelf -lz -lcapstone -lpthread -lm
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Werror \
 	-Wno-unused-parameter -Wno-missing-declarations
 
-USER_SRC := $(wildcard user/*.c user/util/*.c)
+USER_SRC := $(wildcard user/*.c user/*/*.c)
 LIB_SRC := $(filter-out user/main.c,$(USER_SRC)) $(wildcard exporters/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(OUTPUT)/%.o)
 SKELETON := $(OUTPUT)/spantrace.skel.h
 ASSETS := $(patsubst %,$(OUTPUT)/%.h,$(wildcard exporters/*.js exporters/*.css))
-RULES := $(OUTPUT)/user/programs.rules.h
+RULES := $(OUTPUT)/user/pair/programs.rules.h
 
 .PHONY: all help clean install deps demo demo-postgres format tidy FORCE
 .DELETE_ON_ERROR:
@@ -75,7 +75,7 @@ $(OUTPUT)/exporters/%.h: exporters/%
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $(@:.h=.text) >$@
 
 # Every line, so that those in messages are the file's.
-$(RULES): user/programs.rules
+$(RULES): user/pair/programs.rules
 	$(call msg,EMBED,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $< >$@

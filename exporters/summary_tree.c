@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../user/histogram.h"
 #include "../user/util/grow.h"
+#include "../user/util/histogram.h"
 #include "chain.h"
 #include "figures.h"
 #include "pairmap.h"

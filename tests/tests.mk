@@ -13,7 +13,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(OUTPUT)/unit/%,$(wildcard tests/unit/t
 UNIT_SHARED := $(patsubst tests/unit/%.c,$(OUTPUT)/unit/%.o,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c)))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(OUTPUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
-FORMATTED := $(wildcard include/*.h user/*.[ch] user/util/*.[ch] exporters/*.[ch] bpf/*.[ch] vmlinux/*.h \
+FORMATTED := $(wildcard include/*.h user/*.[ch] user/*/*.[ch] exporters/*.[ch] bpf/*.[ch] vmlinux/*.h \
 	usdt/*.c usdt/*.cc tests/unit/*.[ch] tests/fuzz/*.[ch] tests/programs/*.c tests/programs/*.cc tests/bench/*.[ch])
 
 .SECONDARY: $(UNIT_SHARED) $(UNIT_TESTS:%=%.o) $(FUZZERS:%=%.o)

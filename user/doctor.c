@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "../exporters/jsonw.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "util/log.h"
 
 #define SCHEMA 1

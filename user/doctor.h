@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "features.h"
+#include "attach/features.h"
 
 #define DOCTOR_MAX_FACTS 32
 #define DOCTOR_TEXT_SIZE 320

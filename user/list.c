@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "procmaps.h"
+#include "cli/cli.h"
+#include "target/procmaps.h"
 #include "util/cleanup.h"
 #include "util/grow.h"
 #include "util/log.h"

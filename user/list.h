@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "elfnote.h"
-#include "pair.h"
+#include "elf/elfnote.h"
+#include "pair/pair.h"
 
 struct list_file {
 	char *path; /* as the user, or the process, names it */

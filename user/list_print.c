@@ -8,7 +8,7 @@
 
 #include "../exporters/jsonw.h"
 #include "../exporters/text.h"
-#include "cli.h"
+#include "cli/cli.h"
 #include "list.h"
 #include "util/cleanup.h"
 #include "util/table.h"

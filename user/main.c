@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* spantrace: the table of its commands. */
-#include "cli.h"
+#include "cli/cli.h"
 #include "doctor.h"
-#include "export.h"
 #include "list.h"
-#include "record.h"
-#include "report.h"
-#include "session.h"
-#include "view.h"
+#include "recording/export.h"
+#include "recording/record.h"
+#include "report/report.h"
+#include "report/view.h"
+#include "session/session.h"
 
 static const struct command commands[] = {
 	{"record", "trace into a file, a row of files, or a flight recorder", record_run},

@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../user/elfnote.h"
-#include "../../user/uprobe_multi.h"
+#include "../../user/attach/uprobe_multi.h"
+#include "../../user/elf/elfnote.h"
 #include "../../user/util/cleanup.h"
 
 /* Where the perf_event_attr of a uprobe holds the offset of its semaphore. */

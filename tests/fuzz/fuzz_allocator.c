@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../user/allocator.h"
+#include "../../user/attach/allocator.h"
 #include "fuzz_mutate.h"
 
 #define CHECK(condition)                                                                        \

@@ -26,8 +26,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../user/elfnote.h"
-#include "../../user/plan_impl.h"
+#include "../../user/attach/plan_impl.h"
+#include "../../user/elf/elfnote.h"
 #include "../../user/util/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "../../exporters/exporter.h"
-#include "../../user/replay.h"
+#include "../../user/recording/replay.h"
 #include "../unit/eventfile.h"
 #include "fuzz_mutate.h"
 

@@ -24,7 +24,7 @@
 
 #include "../../exporters/exporter.h"
 #include "../../include/recording.h"
-#include "../../user/replay.h"
+#include "../../user/recording/replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../user/elfnote.h"
-#include "../../user/pair.h"
+#include "../../user/elf/elfnote.h"
+#include "../../user/pair/pair.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #include "fuzz_mutate.h"
 
 static const char built_in[] =
-#include "user/programs.rules.h"
+#include "user/pair/programs.rules.h"
 	"";
 
 /* A few lines of SEED, so that most texts are short and whole. */

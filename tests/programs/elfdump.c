@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../user/elfnote.h"
+#include "../../user/elf/elfnote.h"
 
 static void print_operand(const struct elfnote_arg *arg)
 {

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "../../exporters/exporter.h"
-#include "../../user/replay.h"
+#include "../../user/recording/replay.h"
 
 static void need(bool good, const char *what)
 {

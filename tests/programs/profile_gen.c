@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "../../exporters/exporter.h"
-#include "../../user/histogram.h"
+#include "../../user/util/histogram.h"
 
 #define NNAMES     40
 #define NPROVIDERS 5

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "../../user/elfnote.h"
+#include "../../user/elf/elfnote.h"
 #include "elfbuild.h"
 
 static inline int read_bytes(const void *data, size_t size, struct elfnote_file **out,

@@ -13,7 +13,7 @@
 
 #include "../../exporters/text.h"
 #include "../../include/mmprofdata.h"
-#include "../../user/replay.h"
+#include "../../user/recording/replay.h"
 #include "captured.h"
 
 struct eventfile_read {

@@ -7,7 +7,7 @@
 #include <linux/capability.h>
 #include <stdint.h>
 
-#include "../../user/features.h"
+#include "../../user/attach/features.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define CAP(n)       (1ull << (n))

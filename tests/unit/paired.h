@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../user/pair.h"
+#include "../../user/pair/pair.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -17,7 +17,7 @@
 
 #include "../../exporters/exporter.h"
 #include "../../include/recording.h"
-#include "../../user/replay.h"
+#include "../../user/recording/replay.h"
 #include "captured.h"
 
 #define REC_START    1000000000ull

@@ -13,7 +13,7 @@
 #define SPANTRACE_SAMPLE_PROFILE_H
 
 #include "../../exporters/exporter.h"
-#include "../../user/histogram.h"
+#include "../../user/util/histogram.h"
 
 enum { SAMPLE_OUTER, SAMPLE_INNER, SAMPLE_WORKER_OUTER, SAMPLE_JOB, SAMPLE_NROWS };
 enum { SAMPLE_ROOT_PATH, SAMPLE_OUTER_PATH, SAMPLE_INNER_PATH, SAMPLE_JOB_PATH, SAMPLE_NPATHS };

@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-#include "../../user/allocator.h"
+#include "../../user/attach/allocator.h"
 #include "elfbuild.h"
 
 #define TEXT ELFBUILD_TEXT

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/cgroup.h"
+#include "../../user/target/cgroup.h"
 
 static const char mounts[] =
 	"24 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"

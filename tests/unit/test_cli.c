@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/cli.h"
+#include "../../user/cli/cli.h"
 #include "../../user/util/log.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

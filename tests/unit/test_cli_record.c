@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/cli.h"
+#include "../../user/cli/cli.h"
 #include "captured.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/command.h"
+#include "../../user/target/command.h"
 #include "elfbuild.h"
 
 /* A folder of its own for each test, and in it one file. */

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "../../user/decode.h"
+#include "../../user/elf/decode.h"
 
 static struct decode_entry entry_of(const char *code, size_t size, u32 args)
 {

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-#include "../../user/diff.h"
+#include "../../user/report/diff.h"
 
 static struct diff_figure figure(double base, double change, double p)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/diff_flame.h"
+#include "../../user/report/diff_flame.h"
 #include "captured.h"
 
 #define NKEYS 8

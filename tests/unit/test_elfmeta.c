@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/elfnote.h"
+#include "../../user/elf/elfnote.h"
 #include "elfread.h"
 
 #define TEXT ELFBUILD_TEXT

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/elfnote.h"
+#include "../../user/elf/elfnote.h"
 #include "elfread.h"
 
 #define TEXT ELFBUILD_TEXT

@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "../../user/cli.h"
-#include "../../user/export.h"
-#include "../../user/outputs.h"
-#include "../../user/view.h"
+#include "../../user/cli/cli.h"
+#include "../../user/recording/export.h"
+#include "../../user/report/view.h"
+#include "../../user/session/outputs.h"
 #include "captured.h"
 #include "traced.h"
 

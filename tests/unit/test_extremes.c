@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/extremes.h"
+#include "../../user/trace/extremes.h"
 
 #define VALUES 2000
 #define RANGE  97

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../../include/model.h"
-#include "../../user/histogram.h"
+#include "../../user/util/histogram.h"
 
 static void assert_close(u64 got, double want)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../user/kernel_impl.h"
+#include "../../user/kernel/kernel_impl.h"
 
 enum { ROWS = 16, OCTAVES = 24 };
 

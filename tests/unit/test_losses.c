@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/losses.h"
+#include "../../user/session/losses.h"
 
 /* Other programs read these from the JSON. */
 static void test_names(void **state)

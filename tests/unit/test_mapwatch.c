@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/mapwatch.h"
+#include "../../user/target/mapwatch.h"
 
 struct record {
 	struct perf_event_header header;

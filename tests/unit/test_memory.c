@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/memory.h"
+#include "../../user/session/memory.h"
 
 static void test_seccomp(void **state)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/mmprofdata_meta.h"
+#include "../../user/mmprofdata/mmprofdata_meta.h"
 
 static struct model_loss names[REPLAY_LOSSES];
 static struct mmp_meta meta;

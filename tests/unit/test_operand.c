@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/operand.h"
+#include "../../user/elf/operand.h"
 
 #define NONE OPERAND_NO_REG
 #define PC   0x1000u

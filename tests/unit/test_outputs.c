@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/outputs.h"
+#include "../../user/session/outputs.h"
 #include "captured.h"
 #include "spied.h"
 #include "traced.h"

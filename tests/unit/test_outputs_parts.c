@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "../../user/losses.h"
-#include "../../user/outputs.h"
+#include "../../user/session/losses.h"
+#include "../../user/session/outputs.h"
 #include "captured.h"
 #include "traced.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/pair_spec.h"
+#include "../../user/pair/pair_spec.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/parts.h"
+#include "../../user/recording/parts.h"
 #include "captured.h"
 
 struct folder {

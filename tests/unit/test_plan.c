@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/plan_impl.h"
+#include "../../user/attach/plan_impl.h"
 #include "captured.h"
 #include "elfread.h"
 

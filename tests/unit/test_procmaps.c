@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/procmaps.h"
+#include "../../user/target/procmaps.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

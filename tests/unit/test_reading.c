@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "../../user/cli.h"
-#include "../../user/reading.h"
+#include "../../user/cli/cli.h"
+#include "../../user/recording/reading.h"
 #include "../../user/util/log.h"
 #include "captured.h"
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "../../include/wire.h"
-#include "../../user/reorder.h"
+#include "../../user/trace/reorder.h"
 
 #define MANY 50000
 

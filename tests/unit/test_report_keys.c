@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../../exporters/text.h"
-#include "../../user/report_keys.h"
+#include "../../user/report/report_keys.h"
 
 #define DEEP 100000
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/report_options.h"
+#include "../../user/report/report_options.h"
 
 static void test_by(void **state)
 {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../../exporters/text.h"
-#include "../../user/report_rows.h"
+#include "../../user/report/report_rows.h"
 #include "sample_profile.h"
 
 #define S 1000000000ull

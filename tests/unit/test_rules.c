@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/rules.h"
+#include "../../user/pair/rules.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

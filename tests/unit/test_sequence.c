@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/sequence.h"
+#include "../../user/report/sequence.h"
 
 static struct model_def defs[] = {
 	{.kind = MODEL_THREAD_SPAN, .provider = "p", .name = "outer"},

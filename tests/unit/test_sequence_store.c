@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/sequence_store.h"
+#include "../../user/report/sequence_store.h"
 
 static struct sequence_record record(u64 chain, u64 i)
 {

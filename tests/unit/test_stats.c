@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../user/kernel_impl.h"
-#include "../../user/stats.h"
+#include "../../user/kernel/kernel_impl.h"
+#include "../../user/session/stats.h"
 
 /* Two rings: READ and WRITTEN bytes of each. */
 struct rings {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/status.h"
+#include "../../user/session/status.h"
 #include "captured.h"
 #include "traced.h"
 

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/target.h"
+#include "../../user/target/target.h"
 #include "../../user/util/grow.h"
 
 static void check_good(pid_t pid)

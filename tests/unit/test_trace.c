@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/trace_impl.h"
+#include "../../user/trace/trace_impl.h"
 #include "traced.h"
 
 static int add(struct trace *trace, enum model_kind kind, const char *provider, const char *name,

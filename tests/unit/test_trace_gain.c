@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/trace_impl.h"
+#include "../../user/trace/trace_impl.h"
 #include "traced.h"
 
 static const struct profile *gained(struct traced *t, u64 end_ns)

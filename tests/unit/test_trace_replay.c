@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/trace.h"
+#include "../../user/trace/trace.h"
 
 struct replayed {
 	struct trace *trace;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/trigger.h"
+#include "../../user/recording/trigger.h"
 #include "captured.h"
 
 static void test_parse(void **state)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../user/view.h"
+#include "../../user/report/view.h"
 
 #define START 1000000000ull
 

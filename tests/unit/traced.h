@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../user/trace.h"
+#include "../../user/trace/trace.h"
 
 enum { DEF_A, DEF_B, DEF_C, DEF_JOB, DEF_TICK, TRACED_DEFS };
 

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: MIT */
+/* Loads and runs the kernel side; see kernel.h. */
+#include "kernel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../attach/uprobe_multi.h"
+#include "../util/cleanup.h"
+#include "../util/grow.h"
+#include "../util/log.h"
+#include "kernel_impl.h"
+
+static char kernel_log[512]; /* libbpf's last words, for the message when loading fails */
+
+/* With -vv all that libbpf says, the verifier's log too, which is long. */
+static int kernel_print(enum libbpf_print_level level, const char *format, va_list args)
+{
+	AUTO_FREE char *text = NULL;
+
+	if (vasprintf(&text, format, args) < 0)
+		return 0;
+	if (level == LIBBPF_WARN && !strstr(text, "failed to load BPF skeleton"))
+		snprintf(kernel_log, sizeof(kernel_log), "%.*s", (int)strcspn(text, "\n"), text);
+	if (log_threshold >= LOG_DEBUG)
+		fputs(text, stderr);
+	return 0;
+}
+
+static int kernel_on_record(void *context, void *data, size_t size)
+{
+	struct kernel *kernel = context;
+
+	kernel->record(kernel->context, data, size);
+	return 0;
+}
+
+static u32 power_of_two(u32 n)
+{
+	u32 p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+/* The kernel's clock ticks as often as its coarse clocks move. */
+static u32 kernel_tick_ns(void)
+{
+	struct timespec tick;
+
+	return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) ? 10000000 : (u32)tick.tv_nsec;
+}
+
+static void kernel_want_stays(struct spantrace_bpf *skel, bool faults)
+{
+	bpf_program__set_autoload(skel->progs.call_begin, true);
+	bpf_program__set_autoload(skel->progs.call_end, true);
+	bpf_program__set_autoload(skel->progs.fault_begin, faults);
+	bpf_program__set_autoload(skel->progs.fault_end, faults);
+}
+
+/* The exit first: an entry that is seen has its exit seen. */
+static int kernel_attach_stays(struct spantrace_bpf *skel, bool faults)
+{
+	skel->links.call_end = bpf_program__attach(skel->progs.call_end);
+	skel->links.call_begin = bpf_program__attach(skel->progs.call_begin);
+	if (!skel->links.call_end || !skel->links.call_begin)
+		return -errno;
+	if (!faults)
+		return 0;
+	skel->links.fault_end = bpf_program__attach(skel->progs.fault_end);
+	skel->links.fault_begin = bpf_program__attach(skel->progs.fault_begin);
+	return skel->links.fault_end && skel->links.fault_begin ? 0 : -errno;
+}
+
+/* Which programs of memory's there are. The entry alone serves where no return may be probed, too. */
+static void kernel_configure_memory(struct kernel *kernel, const struct kernel_options *options)
+{
+	struct spantrace_bpf *skel = kernel->skel;
+
+	bpf_program__set_autoload(skel->progs.alloc_enter, options->alloc);
+	bpf_program__set_autoload(skel->progs.alloc_return, options->alloc && !options->session);
+	bpf_program__set_autoload(skel->progs.alloc_session, options->alloc && options->session);
+	bpf_program__set_autoload(skel->progs.free_enter, options->heap);
+	bpf_program__set_autoload(skel->progs.map_enter, options->map && !options->session);
+	bpf_program__set_autoload(skel->progs.map_return, options->map && !options->session);
+	bpf_program__set_autoload(skel->progs.map_session, options->map && options->session);
+	if (options->alloc_sample)
+		kernel_heap_sample(kernel, options->alloc_sample);
+}
+
+/* Sizes and knobs, between open and load. */
+static int kernel_configure(struct kernel *kernel, const struct kernel_options *options,
+			    bool faults)
+{
+	struct spantrace_bpf *skel = kernel->skel;
+	u32 slots = power_of_two(kernel->nrings);
+	struct bpf_program *program;
+	int i;
+
+	skel->rodata->knob_all_processes = options->all_processes;
+	skel->rodata->knob_rows = options->rows;
+	skel->rodata->knob_totals = options->totals;
+	skel->rodata->knob_heap = options->heap;
+	skel->rodata->knob_eager_forks = options->eager_forks;
+	skel->rodata->knob_usage = options->usage;
+	skel->rodata->knob_tick_ns = kernel_tick_ns();
+	skel->rodata->knob_cpu_exact = options->cpu_exact;
+	if (options->cpu_exact)
+		kernel_want_stays(skel, options->cpu_faults);
+	skel->rodata->knob_cpus = slots;
+	skel->rodata->knob_cgroup = options->cgroup;
+	skel->rodata->knob_self = (u32)getpid();
+	skel->rodata->knob_pid_ns = options->pid_ns;
+	if (options->all_processes || !options->follow)
+		bpf_program__set_autoload(skel->progs.process_fork, false);
+	skel->rodata->knob_faults = faults;
+	for (i = KERNEL_SPAN_ENTER_TEXT; faults && i <= KERNEL_EVENT_TEXT; i++)
+		if (bpf_program__set_flags(kernel_program(kernel, i), BPF_F_SLEEPABLE))
+			return -EINVAL;
+	for (i = 0; options->uprobe_multi && i < KERNEL_PROGRAMS; i++) {
+		program = kernel_program(kernel, i);
+		if (bpf_program__set_expected_attach_type(
+			    program, kernel_program_is_session(i) ? UPROBE_SESSION_ATTACH_TYPE
+								  : UPROBE_MULTI_ATTACH_TYPE))
+			return -EINVAL;
+	}
+	kernel_configure_memory(kernel, options);
+	if (options->heap && bpf_map__set_max_entries(skel->maps.objects, options->heap_objects))
+		return -EINVAL;
+	if (bpf_map__set_max_entries(skel->maps.rings, slots) ||
+	    bpf_map__set_max_entries(skel->maps.sites, options->nsites))
+		return -EINVAL;
+	if (options->rows) {
+		int err = kernel_rows_size(kernel, options->rows);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* One ring a CPU; table slots beyond the last CPU share, they are never used. */
+static int kernel_make_rings(struct kernel *kernel)
+{
+	u32 slots = power_of_two(kernel->nrings);
+	u32 i;
+
+	kernel->ring_fds = calloc(kernel->nrings, sizeof(*kernel->ring_fds));
+	kernel->ring_marks = calloc(kernel->nrings, sizeof(*kernel->ring_marks));
+	if (!kernel->ring_fds || !kernel->ring_marks)
+		return -ENOMEM;
+	for (i = 0; i < kernel->nrings; i++)
+		kernel->ring_fds[i] = -1;
+	for (i = 0; i < kernel->nrings; i++) {
+		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "span_ring", 0, 0, kernel->ring_bytes,
+					NULL);
+
+		if (fd < 0)
+			return -errno;
+		kernel->ring_fds[i] = fd;
+		kernel->ring_marks[i] =
+			mmap(NULL, 2 * (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+		if (kernel->ring_marks[i] == MAP_FAILED) {
+			kernel->ring_marks[i] = NULL;
+			return -errno;
+		}
+		if (!kernel->rings) {
+			kernel->rings = ring_buffer__new(fd, kernel_on_record, kernel, NULL);
+			if (!kernel->rings)
+				return -errno;
+		} else if (ring_buffer__add(kernel->rings, fd, kernel_on_record, kernel)) {
+			return -errno;
+		}
+	}
+	for (i = 0; i < slots; i++) {
+		int *fd = &kernel->ring_fds[i % kernel->nrings];
+
+		if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.rings), &i, fd, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+static int kernel_setup(struct kernel *kernel, const struct kernel_options *options, bool faults)
+{
+	struct spantrace_bpf *skel;
+	long page = sysconf(_SC_PAGESIZE);
+	int err;
+
+	kernel->skel = spantrace_bpf__open();
+	if (!kernel->skel)
+		return -errno;
+	skel = kernel->skel;
+	err = kernel_configure(kernel, options, faults);
+	if (err)
+		return err;
+	err = spantrace_bpf__load(skel);
+	if (err)
+		return err;
+	err = kernel_make_rings(kernel);
+	if (err)
+		return err;
+	kernel->control =
+		ring_buffer__new(bpf_map__fd(skel->maps.control), kernel_on_record, kernel, NULL);
+	if (!kernel->control)
+		return -errno;
+	kernel->paths_bytes = PATHS_MAX * sizeof(struct wire_path);
+	kernel->paths_bytes = (kernel->paths_bytes + page - 1) & ~(page - 1);
+	kernel->paths = mmap(NULL, kernel->paths_bytes, PROT_READ, MAP_SHARED,
+			     bpf_map__fd(skel->maps.paths), 0);
+	if (kernel->paths == MAP_FAILED) {
+		kernel->paths = NULL;
+		return -errno;
+	}
+	if (options->rows) {
+		err = kernel_rows_map(kernel);
+		if (err)
+			return err;
+	}
+	if (bpf_program__autoload(skel->progs.process_fork)) {
+		skel->links.process_fork = bpf_program__attach(skel->progs.process_fork);
+		if (!skel->links.process_fork)
+			return -errno;
+	}
+	skel->links.process_exec = bpf_program__attach(skel->progs.process_exec);
+	skel->links.process_exit = bpf_program__attach(skel->progs.process_exit);
+	skel->links.collect_open = bpf_program__attach(skel->progs.collect_open);
+	if (!skel->links.process_exec || !skel->links.process_exit || !skel->links.collect_open)
+		return -errno;
+	return options->cpu_exact ? kernel_attach_stays(skel, options->cpu_faults) : 0;
+}
+
+static int kernel_try(const struct kernel_options *options, bool faults, struct kernel **out)
+{
+	struct kernel *kernel = calloc(1, sizeof(*kernel));
+	int cpus = libbpf_num_possible_cpus();
+	int err;
+
+	if (!kernel)
+		return -ENOMEM;
+	kernel->nrings = cpus > 0 ? (u32)cpus : 1;
+	kernel->ring_bytes = options->ring_bytes;
+	err = kernel_setup(kernel, options, faults);
+	if (err)
+		kernel_free(&kernel);
+	else
+		*out = kernel;
+	return err;
+}
+
+int kernel_new(const struct kernel_options *options, struct kernel **out, char *why, size_t len)
+{
+	int err;
+
+	libbpf_set_print(kernel_print);
+	kernel_log[0] = '\0';
+	err = kernel_try(options, true, out);
+	/* Older kernels allow sleepable programs only some kinds of maps. */
+	if (err == -EINVAL) {
+		err = kernel_try(options, false, out);
+		if (!err)
+			log_info(
+				"this kernel cannot bring in pages: a text that is not in memory is shown as <unreadable>");
+	}
+	if (err)
+		snprintf(why, len, "the kernel refused the BPF programs: %s%s%s", strerror(-err),
+			 kernel_log[0] ? ": " : "", kernel_log);
+	return err;
+}
+
+void kernel_free(struct kernel **out)
+{
+	struct kernel *kernel = *out;
+	u32 i;
+
+	if (!kernel)
+		return;
+	*out = NULL;
+	ring_buffer__free(kernel->control);
+	ring_buffer__free(kernel->rings);
+	for (i = 0; kernel->ring_fds && i < kernel->nrings; i++)
+		cleanup_close(&kernel->ring_fds[i]);
+	for (i = 0; kernel->ring_marks && i < kernel->nrings; i++)
+		if (kernel->ring_marks[i])
+			munmap(kernel->ring_marks[i], 2 * (size_t)sysconf(_SC_PAGESIZE));
+	free(kernel->ring_fds);
+	free(kernel->ring_marks);
+	kernel_rows_unmap(kernel);
+	if (kernel->paths)
+		munmap((void *)kernel->paths, kernel->paths_bytes);
+	spantrace_bpf__destroy(kernel->skel);
+	free(kernel);
+}
+
+struct bpf_program *kernel_program(struct kernel *kernel, enum kernel_program program)
+{
+	struct spantrace_bpf *skel = kernel->skel;
+
+	switch (program) {
+	case KERNEL_SPAN_ENTER:
+		return skel->progs.span_enter;
+	case KERNEL_SPAN_EXIT:
+		return skel->progs.span_exit;
+	case KERNEL_ASYNC_NEW:
+		return skel->progs.async_new;
+	case KERNEL_ASYNC_ENTER:
+		return skel->progs.async_enter;
+	case KERNEL_ASYNC_EXIT:
+		return skel->progs.async_exit;
+	case KERNEL_ASYNC_CLOSE:
+		return skel->progs.async_close;
+	case KERNEL_SPAN_ENTER_TEXT:
+		return skel->progs.span_enter_text;
+	case KERNEL_ASYNC_NEW_TEXT:
+		return skel->progs.async_new_text;
+	case KERNEL_EVENT_TEXT:
+		return skel->progs.event_hit_text;
+	case KERNEL_ALLOC_ENTER:
+		return skel->progs.alloc_enter;
+	case KERNEL_ALLOC_RETURN:
+		return skel->progs.alloc_return;
+	case KERNEL_FREE_ENTER:
+		return skel->progs.free_enter;
+	case KERNEL_ALLOC_SESSION:
+		return skel->progs.alloc_session;
+	case KERNEL_MAP_ENTER:
+		return skel->progs.map_enter;
+	case KERNEL_MAP_RETURN:
+		return skel->progs.map_return;
+	case KERNEL_MAP_SESSION:
+		return skel->progs.map_session;
+	default:
+		return skel->progs.event_hit;
+	}
+}
+
+const struct wire_path *kernel_paths(const struct kernel *kernel, u32 *n)
+{
+	*n = PATHS_MAX;
+	return kernel->paths;
+}
+
+int kernel_set_site(struct kernel *kernel, u32 site, const struct wire_site *value)
+{
+	if (site >= bpf_map__max_entries(kernel->skel->maps.sites))
+		return -ENOSPC;
+	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.sites), &site, value, BPF_ANY))
+		return -errno;
+	return 0;
+}
+
+int kernel_set_async_defs(struct kernel *kernel, const u32 *defs, u32 n)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.async_defs);
+	u32 i;
+
+	for (i = 0; i < n && i < ASYNC_DEFS_MAX; i++)
+		if (bpf_map_update_elem(fd, &i, &defs[i], BPF_ANY))
+			return -errno;
+	kernel->skel->bss->async_defs_used = i;
+	return 0;
+}
+
+int kernel_add_process(struct kernel *kernel, pid_t pid)
+{
+	u32 key = (u32)pid;
+	struct wire_process process = {
+		.serial = __sync_add_and_fetch(&kernel->skel->bss->process_serials, 1),
+	};
+
+	/* One that is there already came by its parent's fork, and keeps its number. */
+	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.processes), &key, &process,
+				BPF_NOEXIST) &&
+	    errno != EEXIST)
+		return -errno;
+	return 0;
+}
+
+void kernel_open(struct kernel *kernel, u32 sites)
+{
+	__atomic_store_n(&kernel->skel->bss->sites_open, sites, __ATOMIC_SEQ_CST);
+}
+
+void kernel_close(struct kernel *kernel, u64 now_ns)
+{
+	__atomic_store_n(&kernel->skel->bss->session_closed, now_ns, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&kernel->skel->bss->sites_open, 0, __ATOMIC_SEQ_CST);
+}
+
+int kernel_life_fd(const struct kernel *kernel)
+{
+	return ring_buffer__epoll_fd(kernel->control);
+}
+
+void kernel_drain_life(void *context)
+{
+	struct kernel *kernel = context;
+
+	ring_buffer__consume(kernel->control);
+}
+
+int kernel_drain(struct kernel *kernel, kernel_record_fn fn, void *context)
+{
+	int life, spans;
+
+	kernel->record = fn;
+	kernel->context = context;
+	life = ring_buffer__consume(kernel->control);
+	if (life < 0)
+		return life;
+	spans = ring_buffer__consume(kernel->rings);
+	if (spans < 0)
+		return spans;
+	return life > INT32_MAX - spans ? INT32_MAX : life + spans;
+}
+
+int kernel_collect(struct kernel *kernel, kernel_record_fn fn, void *context)
+{
+	AUTO_CLOSE int fd = bpf_iter_create(bpf_link__fd(kernel->skel->links.collect_open));
+	char buffer[64 * 1024] __attribute__((aligned(8)));
+	size_t have = 0;
+
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		ssize_t n = read(fd, buffer + have, sizeof(buffer) - have);
+		size_t at = 0;
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return 0;
+		have += (size_t)n;
+		while (have - at >= sizeof(struct wire_head)) {
+			const struct wire_head *head = (const void *)(buffer + at);
+
+			if (head->size < sizeof(*head) || head->size > have - at)
+				break;
+			fn(context, head, head->size);
+			at += head->size;
+		}
+		have -= at;
+		memmove(buffer, buffer + at, have);
+	}
+}
+
+int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, void *context)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.async_spans);
+	struct wire_async_key key, next;
+	struct wire_async span;
+	int err;
+
+	if (!__atomic_load_n(&kernel->skel->bss->async_alive, __ATOMIC_RELAXED))
+		return 0;
+	err = bpf_map_get_next_key(fd, NULL, &next);
+	while (!err) {
+		key = next;
+		/* The step comes before the delete: a key that is gone starts the walk again. */
+		err = bpf_map_get_next_key(fd, &key, &next);
+		if (process && key.process != process)
+			continue;
+		if (bpf_map_lookup_elem(fd, &key, &span) || bpf_map_delete_elem(fd, &key))
+			continue;
+		__atomic_fetch_sub(&kernel->skel->bss->async_alive, 1, __ATOMIC_RELAXED);
+		fn(context, &span);
+	}
+	return err == -ENOENT ? 0 : err;
+}
+
+void kernel_add_segment(struct kernel *kernel, u32 process, u32 def,
+			const struct wire_span *segment)
+{
+	struct wire_async_key key = {.id = segment->id, .process = process, .def = def};
+	int fd = bpf_map__fd(kernel->skel->maps.async_spans);
+	struct wire_async span;
+
+	if (bpf_map_lookup_elem(fd, &key, &span))
+		return;
+	span.busy_ns += segment->busy_ns;
+	span.self_ns += segment->self_ns;
+	span.off_ns += segment->usage.off_ns;
+	span.run_delay_ns += segment->usage.run_delay_ns;
+	span.self_off_ns += segment->usage.self_off_ns;
+	span.self_run_delay_ns += segment->usage.self_run_delay_ns;
+	span.system_ns += segment->usage.system_ns;
+	span.self_system_ns += segment->usage.self_system_ns;
+	span.vol_switches += segment->usage.vol_switches;
+	span.invol_switches += segment->usage.invol_switches;
+	span.minor_faults += segment->usage.minor_faults;
+	span.major_faults += segment->usage.major_faults;
+	bpf_map_update_elem(fd, &key, &span, BPF_EXIST);
+}
+
+bool kernel_has_processes(const struct kernel *kernel)
+{
+	u32 key;
+
+	return bpf_map_get_next_key(bpf_map__fd(kernel->skel->maps.processes), NULL, &key) == 0;
+}
+
+bool kernel_has_process(const struct kernel *kernel, pid_t pid)
+{
+	struct wire_process process;
+	u32 key = (u32)pid;
+
+	return bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.processes), &key, &process) == 0;
+}
+
+int kernel_processes(const struct kernel *kernel, pid_t **out, size_t *out_n)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.processes);
+	AUTO_FREE pid_t *pids = NULL;
+	u32 key, next;
+	size_t n = 0;
+	int err;
+
+	/* A row that goes meanwhile starts the walk again: so it is bounded. */
+	for (err = bpf_map_get_next_key(fd, NULL, &next); !err && n < 2ul * PROCESSES_MAX;
+	     err = bpf_map_get_next_key(fd, &key, &next)) {
+		if (GROW(pids, n))
+			return -ENOMEM;
+		pids[n++] = (pid_t)next;
+		key = next;
+	}
+	*out = TAKE_PTR(pids);
+	*out_n = n;
+	return 0;
+}

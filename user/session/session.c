@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* One run of the main job.
+ *
+ *   check targets and outputs ▸ plan their files ▸ load ▸ attach ▸ open
+ *   ▸ every 10 ms: drain the rings into the trace; new programs are planned and attached as they exec
+ *   ▸ a signal, the time or the last target's end: close ▸ detach ▸ drain ▸ collect what is open ▸ outputs
+ *
+ * What goes wrong before "open" ends the run with nothing traced; after it, what was recorded is written.
+ */
+#include "session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "../util/cleanup.h"
+#include "../util/grow.h"
+#include "../util/log.h"
+#include "session_impl.h"
+#include "status.h"
+
+#define TICK_MS 10
+#define SECOND  1000000000ULL
+#define TENTH   100000000ULL
+
+static void session_image_ended(struct session *s, u32 image, u64 when)
+{
+	if (s->heap)
+		heap_end_image(s->heap, image, when);
+	if (GROW(s->dead_images, s->ndead) || GROW(s->dead_times, s->ndead))
+		return;
+	s->dead_images[s->ndead] = image;
+	s->dead_times[s->ndead++] = when;
+}
+
+void session_row(void *context, const struct wire_row *gained, const struct wire_octave *pieces,
+		 size_t n)
+{
+	struct session *s = context;
+
+	trace_take_row(s->trace, gained, pieces, n);
+}
+
+void session_take_rows(struct session *s)
+{
+	if (s->rows)
+		kernel_take_rows(s->kernel, session_row, s);
+}
+
+static void session_record(void *context, const void *record, size_t size)
+{
+	const struct wire_head *head = record;
+	const struct wire_life *life = record;
+	const struct wire_thread_end *end = record;
+	struct session *s = context;
+
+	if (!s->reorder || reorder_add(s->reorder, record, size))
+		trace_record(s->trace, record, size);
+	if (s->rows && head->kind == WIRE_THREAD_END && size >= sizeof(*end))
+		kernel_end_rows(s->kernel, end->row, session_row, s);
+	if (size < sizeof(*life) || head->kind < WIRE_FORK)
+		return;
+	if (head->kind == WIRE_FORK) {
+		session_probe_memory(s, (pid_t)life->pid, true);
+	} else if (head->kind == WIRE_EXEC) {
+		session_image_ended(s, life->old_process, life->time_ns);
+		s->execs = true;
+		if (!s->watch)
+			session_look(s, (pid_t)life->pid);
+	} else if (head->kind == WIRE_EXIT) {
+		session_image_ended(s, life->process, life->time_ns);
+		if (GROW(s->gone, s->ngone) == 0)
+			s->gone[s->ngone++] = (pid_t)life->pid;
+		s->ending |= s->options->mode != MODE_ALL; /* that ends with no process */
+		if (s->memory)
+			memory_end_process(s->memory, (pid_t)life->pid);
+	}
+}
+
+/* Closes the async spans of the process images that have ended. */
+static void session_bury(struct session *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->ndead; i++)
+		session_take_async(s, s->dead_images[i], s->dead_times[i]);
+	free(s->dead_images);
+	free(s->dead_times);
+	s->dead_images = NULL;
+	s->dead_times = NULL;
+	s->ndead = 0;
+}
+
+static void session_ordered(void *context, const void *record, size_t size)
+{
+	struct session *s = context;
+
+	trace_record(s->trace, record, size);
+}
+
+int session_drain(struct session *s)
+{
+	u64 began = session_clock(CLOCK_MONOTONIC);
+	int err;
+
+	if (s->options->stats)
+		stats_drain(&s->stats, s->kernel);
+	err = kernel_drain(s->kernel, session_record, s);
+
+	/* After the end nothing more comes. */
+	if (s->reorder)
+		reorder_pass(s->reorder, s->end_ns ? UINT64_MAX : began, session_ordered, s);
+	session_bury(s);
+	return err < 0 ? err : 0;
+}
+
+static void session_signals(struct session *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD) {
+			s->ending = true;
+			continue;
+		}
+		if (info.ssi_signo == SIGUSR1) {
+			outputs_cut(s->outputs);
+			continue;
+		}
+		/* The command gets the terminal's Ctrl-C itself; its end is then the trace's. A
+		 * second signal does not wait for it. */
+		if (s->options->mode == MODE_CMD && !s->interrupted && !s->child.ended) {
+			if (info.ssi_signo != SIGINT || info.ssi_pid != 0)
+				kill(s->child.pid, (int)info.ssi_signo);
+			s->interrupted = true;
+			continue;
+		}
+		s->interrupted = true;
+		s->ended = true;
+	}
+}
+
+static void session_tick(struct session *s)
+{
+	struct profile so_far;
+
+	session_lost(s);
+	session_describe(s, &so_far);
+	outputs_tick(s->outputs, &so_far);
+}
+
+static void session_end_interval(struct session *s, u64 now)
+{
+	u64 interval = s->options->interval_ns;
+
+	session_take_rows(s);
+	session_interval(s, now);
+	/* At whole intervals from the begin; those that were missed are in this one. */
+	s->interval_ends_ns += interval;
+	if (s->interval_ends_ns <= now)
+		s->interval_ends_ns = now + interval - (now - s->begin_ns) % interval;
+}
+
+static void session_loop(struct session *s)
+{
+	struct pollfd poll_fds[] = {
+		{.fd = s->signals, .events = POLLIN},
+		{.fd = kernel_life_fd(s->kernel), .events = POLLIN},
+	};
+	struct status_line status;
+	u64 now = s->begin_ns, checked = now, ticked = now;
+	u64 limit = s->options->duration_ns;
+
+	s->interval_ends_ns = now + s->options->interval_ns;
+	status_begin(&status, s->options->quiet, now);
+	while (!s->ended && (!limit || now - s->begin_ns < limit)) {
+		if (poll(poll_fds, 2, TICK_MS) > 0)
+			session_signals(s);
+		if (session_drain(s))
+			break;
+		now = session_clock(CLOCK_MONOTONIC);
+		session_discover(s, now);
+		if (s->child.pid && !command_reap(&s->child, false) && s->child.held) {
+			session_look(s, s->child.pid);
+			session_run_command(s);
+		}
+		/* Once a second in any case: the record of an end may have been lost. */
+		if (s->ending || now - checked > SECOND) {
+			s->ending = false;
+			checked = now;
+			session_take_rows(s);
+			s->ended |=
+				s->options->mode != MODE_ALL && !kernel_has_processes(s->kernel);
+		}
+		if (now - ticked > TENTH) {
+			ticked = now;
+			session_tick(s);
+		}
+		if (s->options->interval_ns && now >= s->interval_ends_ns)
+			session_end_interval(s, now);
+		session_tick_memory(s, now);
+		if (status_due(&status, now))
+			status_show(&status, s->trace, session_lost(s), now);
+		if (!outputs_left(s->outputs)) {
+			log_error("no output is left to write to: the trace ends here");
+			break;
+		}
+	}
+	status_end(&status);
+}
+
+static void session_free(struct session *s)
+{
+	command_release(&s->child);
+	stats_end(&s->stats);
+	attach_free(&s->probes);
+	memory_free(&s->memory);
+	heap_free(&s->heap);
+	kernel_free(&s->kernel);
+	outputs_free(&s->outputs);
+	trace_free(&s->trace);
+	reorder_free(&s->reorder);
+	plan_free(&s->plan);
+	cleanup_close(&s->signals);
+	mapwatch_free(&s->watch);
+	cgroup_free(&s->cgroup);
+	free(s->pids);
+	free(s->gone);
+	free(s->dead_images);
+	free(s->dead_times);
+}
+
+int session_run(const struct options *options)
+{
+	CLEANUP(session_free)
+	struct session s = {.options = options, .signals = -1, .stats = {.fd = -1}};
+	struct pair_options pairing = {
+		.rules = options->rules,
+		.specs = options->spans,
+		.nspecs = options->nspans,
+		.providers = options->providers,
+		.nproviders = options->nproviders,
+		.excludes = options->excludes,
+		.nexcludes = options->nexcludes,
+	};
+	struct plan_counts counts;
+	int err;
+
+	session_name_target(&s);
+	err = session_begin(&s, &pairing);
+	if (err)
+		return s.failed_status;
+	plan_count(s.plan, &counts);
+	log_info("tracing %s: %zu probes in %zu files, %zu spans and %zu events", s.target,
+		 counts.attached, counts.marked_files, counts.spans, counts.events);
+	session_loop(&s);
+	session_close(&s);
+	if (options->stats)
+		stats_print(&s.stats, s.kernel, options->ring_bytes, s.end_ns, stderr);
+	plan_count(s.plan, &counts);
+	if (session_has_probes(&s) || options->mode == MODE_ALL) {
+		err = session_write(&s);
+	} else {
+		session_say_no_markers(&s);
+		err = -ENOENT;
+	}
+	if (options->mode != MODE_CMD)
+		return err ? CLI_FAILED : CLI_DONE;
+	while (!s.child.ended && !s.interrupted && !command_reap(&s.child, true))
+		command_release(&s.child);
+	if (err || !s.child.ended)
+		return err ? 125 : 0;
+	return command_exit_status(&s.child);
+}
