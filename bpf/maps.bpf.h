@@ -34,7 +34,11 @@ u32 process_serials; /* the loader gives the first ones */
 u32 paths_used = PATHS_RESERVED;
 u32 rows_used = 1;
 u32 octaves_used = 1;
-u32 async_alive; /* rows of async_spans, for the loader to know when there is nothing to look for */
+
+/* How many were put into async_spans and taken out, for the loader to know when there is nothing to look for. A cell a CPU:
+ * one for all would go from cache to cache. */
+u64 async_made[ASYNC_CELLS * ASYNC_CELL_STRIDE];
+u64 async_ended[ASYNC_CELLS * ASYNC_CELL_STRIDE];
 
 /* One ring a CPU, so that a hit takes a lock that nobody else wants. Size: --ring-size. */
 struct span_ring {

@@ -28,8 +28,10 @@ static __always_inline void fill_usage(struct wire_usage *out, const struct fram
 	out->major_faults = now->major_faults - f->base.major_faults;
 }
 
-/* Adds a segment to the async span it is part of, if that still lives. */
-static __noinline void add_segment(struct thread_state *t, const struct frame *f, u64 now)
+/* Adds a segment to the async span it is part of, if that still lives. MOVED: more happened than running. What is 0
+ * is not added: other threads may work on the span, and each atomic costs. */
+static __noinline void add_segment(struct thread_state *t, const struct frame *f, u64 now,
+				   bool moved)
 {
 	struct wire_async_key key = {.id = f->id, .process = t->process, .def = f->def};
 	const struct usage *usage = &t->usage;
@@ -39,14 +41,16 @@ static __noinline void add_segment(struct thread_state *t, const struct frame *f
 		return;
 	__sync_fetch_and_add(&span->busy_ns, now - f->start);
 	__sync_fetch_and_add(&span->self_ns, f->self_ns);
-	if (!knob_usage)
+	if (usage->system != f->base.system) {
+		__sync_fetch_and_add(&span->system_ns, usage->system - f->base.system);
+		__sync_fetch_and_add(&span->self_system_ns, f->self_system);
+	}
+	if (!moved)
 		return;
 	__sync_fetch_and_add(&span->off_ns, usage->off - f->base.off);
 	__sync_fetch_and_add(&span->run_delay_ns, usage->run_delay - f->base.run_delay);
 	__sync_fetch_and_add(&span->self_off_ns, f->self_off);
 	__sync_fetch_and_add(&span->self_run_delay_ns, f->self_run_delay);
-	__sync_fetch_and_add(&span->system_ns, usage->system - f->base.system);
-	__sync_fetch_and_add(&span->self_system_ns, f->self_system);
 	__sync_fetch_and_add(&span->vol_switches, usage->vol_switches - f->base.vol_switches);
 	__sync_fetch_and_add(&span->invol_switches, usage->invol_switches - f->base.invol_switches);
 	__sync_fetch_and_add(&span->minor_faults, usage->minor_faults - f->base.minor_faults);
@@ -102,21 +106,20 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 				       u8 flags)
 {
 	const struct usage *usage = &t->usage;
-	bool whole = f->flags & (FRAME_ASYNC | FRAME_LABELS);
 	u64 system = usage->system - f->base.system;
+	bool moved =
+		knob_usage && (usage->off != f->base.off || usage->run_delay != f->base.run_delay ||
+			       usage->minor_faults != f->base.minor_faults ||
+			       usage->vol_switches != f->base.vol_switches ||
+			       usage->invol_switches != f->base.invol_switches ||
+			       usage->major_faults != f->base.major_faults);
 
-	if (knob_usage && !whole)
-		whole = usage->off != f->base.off || usage->run_delay != f->base.run_delay ||
-			usage->minor_faults != f->base.minor_faults ||
-			usage->vol_switches != f->base.vol_switches ||
-			usage->invol_switches != f->base.invol_switches ||
-			usage->major_faults != f->base.major_faults;
-	if (knob_totals && row_take(f, now - f->start, system, whole ? usage : NULL, flags)) {
+	if (knob_totals && row_take(f, now - f->start, system, moved ? usage : NULL, flags)) {
 		if (f->flags & FRAME_ASYNC)
-			add_segment(t, f, now);
+			add_segment(t, f, now, moved);
 		return;
 	}
-	if (likely(!whole)) {
+	if (likely(!moved && !(f->flags & (FRAME_ASYNC | FRAME_LABELS)))) {
 		if (knob_usage && system)
 			emit_short(t, f, now, system, flags, WIRE_SPAN_SPLIT);
 		else
@@ -125,7 +128,7 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 	}
 	if (f->flags & FRAME_ASYNC) {
 		flags |= WIRE_SEGMENT;
-		add_segment(t, f, now);
+		add_segment(t, f, now, moved);
 	}
 	if (f->flags & FRAME_LABELS)
 		emit_whole(t, f, now, flags, sizeof(struct wire_span));

@@ -456,6 +456,20 @@ int kernel_collect(struct kernel *kernel, kernel_record_fn fn, void *context)
 	}
 }
 
+/* At least as many as there are: the ends are read first. */
+static u64 async_alive(const struct kernel *kernel)
+{
+	u64 made = 0, ended = 0;
+
+	for (u32 i = 0; i < ASYNC_CELLS; i++)
+		ended += __atomic_load_n(&kernel->skel->bss->async_ended[i * ASYNC_CELL_STRIDE],
+					 __ATOMIC_ACQUIRE);
+	for (u32 i = 0; i < ASYNC_CELLS; i++)
+		made += __atomic_load_n(&kernel->skel->bss->async_made[i * ASYNC_CELL_STRIDE],
+					__ATOMIC_RELAXED);
+	return made - ended;
+}
+
 int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, void *context)
 {
 	int fd = bpf_map__fd(kernel->skel->maps.async_spans);
@@ -463,7 +477,7 @@ int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, vo
 	struct wire_async span;
 	int err;
 
-	if (!__atomic_load_n(&kernel->skel->bss->async_alive, __ATOMIC_RELAXED))
+	if (!async_alive(kernel))
 		return 0;
 	err = bpf_map_get_next_key(fd, NULL, &next);
 	while (!err) {
@@ -474,8 +488,10 @@ int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, vo
 			continue;
 		if (bpf_map_lookup_elem(fd, &key, &span) || bpf_map_delete_elem(fd, &key))
 			continue;
-		__atomic_fetch_sub(&kernel->skel->bss->async_alive, 1, __ATOMIC_RELAXED);
-		fn(context, &span);
+		__atomic_fetch_add(&kernel->skel->bss->async_ended[0], 1, __ATOMIC_RELAXED);
+		/* What its closer has claimed is told by it. */
+		if (!span.end_ns)
+			fn(context, &span);
 	}
 	return err == -ENOENT ? 0 : err;
 }
