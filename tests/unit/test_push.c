@@ -83,7 +83,7 @@ static void check_body(const struct served *s, size_t i, const char *text)
 /* "number 0" and so on. */
 static void add_numbers(struct push *push, int n)
 {
-	char text[16];
+	char text[32];
 
 	for (int i = 0; i < n; i++) {
 		snprintf(text, sizeof(text), "number %d", i);
@@ -93,7 +93,7 @@ static void add_numbers(struct push *push, int n)
 
 static void check_numbers(const struct served *s, size_t at, int from, int n)
 {
-	char text[16];
+	char text[32];
 
 	for (int i = 0; i < n; i++) {
 		snprintf(text, sizeof(text), "number %d", from + i);

@@ -209,6 +209,8 @@ int push_new(const struct push_options *options, struct push **out)
 	if (!p)
 		return -ENOMEM;
 	p->options = *options;
+	p->access = *options->access;
+	p->options.access = &p->access;
 	p->queue_bytes = options->queue_bytes ? options->queue_bytes : PUSH_QUEUE_BYTES;
 	p->spool_bytes =
 		options->access->spool_bytes ? options->access->spool_bytes : PUSH_SPOOL_BYTES;
@@ -217,7 +219,7 @@ int push_new(const struct push_options *options, struct push **out)
 	pthread_cond_init(&p->changed, &clock);
 	pthread_condattr_destroy(&clock);
 	pthread_mutex_init(&p->lock, NULL);
-	err = push_http_new(options, &p->http);
+	err = push_http_new(&p->options, &p->http);
 	if (!err)
 		err = find_spool(p);
 	if (!err)

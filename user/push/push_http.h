@@ -32,7 +32,7 @@ struct push_answer {
 	struct text_buf body;
 };
 
-/* 0, or -errno with the message printed. */
+/* Borrows OPTIONS. 0, or -errno with the message printed. */
 int push_http_new(const struct push_options *options, struct push_http **out);
 enum push_outcome push_http_post(struct push_http *http, const struct push_request *request,
 				 struct push_answer *answer);

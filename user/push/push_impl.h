@@ -26,6 +26,7 @@ struct push_list {
 
 struct push {
 	struct push_options options;
+	struct push_access access; /* the one that they point to */
 	u64 queue_bytes, spool_bytes;
 	struct push_http *http;
 	struct push_spool *spool; /* NULL: none */
@@ -49,6 +50,7 @@ struct push {
 	/* The thread's own. */
 	long said[PUSH_SAID_MAX]; /* statuses of refusals that were said */
 	size_t nsaid;
+	u64 known_out; /* of pushed_out */
 	bool said_drop, said_spool;
 };
 

@@ -17,16 +17,6 @@
 
 /* Each is called without the lock, and says what happens for the first time, or again after it was over. */
 
-static void say_dropped(struct push *p)
-{
-	if (p->said_drop)
-		return;
-	p->said_drop = true;
-	log_warn("--%s: there is no more room %s; the oldest pushes are dropped from now on",
-		 p->options.name,
-		 p->spool ? "in the spool: see --spool-size" : "in memory: see --spool");
-}
-
 static void say_refused(struct push *p, const struct push_answer *answer)
 {
 	size_t i;
@@ -289,23 +279,33 @@ static void wait_for_more(struct push *p)
 	pthread_cond_timedwait(&p->changed, &p->lock, &at);
 }
 
+/* Says it when something has been pushed out. With the lock held, which is given back meanwhile. */
+static void say_dropped(struct push *p)
+{
+	if (p->pushed_out == p->known_out)
+		return;
+	p->known_out = p->pushed_out;
+	if (p->said_drop)
+		return;
+	p->said_drop = true;
+	pthread_mutex_unlock(&p->lock);
+	log_warn("--%s: there is no more room %s; the oldest pushes are dropped from now on",
+		 p->options.name,
+		 p->spool ? "in the spool: see --spool-size" : "in memory: see --spool");
+	pthread_mutex_lock(&p->lock);
+}
+
 void *push_run(void *context)
 {
 	struct push *p = context;
 	struct push_answer answer = {0};
 	struct push_item *item;
-	u64 dropped = 0;
 
 	pthread_mutex_lock(&p->lock);
 	while (!is_over(p)) {
 		if (p->failures)
 			spool_queued(p);
-		if (p->pushed_out > dropped) {
-			dropped = p->pushed_out;
-			pthread_mutex_unlock(&p->lock);
-			say_dropped(p);
-			pthread_mutex_lock(&p->lock);
-		}
+		say_dropped(p);
 		item = NULL;
 		if (!p->failures || push_now() >= p->next_ns)
 			item = p->spooled.n ? push_list_take(&p->spooled)
@@ -316,6 +316,7 @@ void *push_run(void *context)
 			wait_for_more(p);
 	}
 	spool_queued(p);
+	say_dropped(p);
 	pthread_mutex_unlock(&p->lock);
 	text_buf_free(&answer.body);
 	return NULL;
