@@ -62,6 +62,8 @@ static void session_record(void *context, const void *record, size_t size)
 		trace_record(s->trace, record, size);
 	if (s->rows && head->kind == WIRE_THREAD_END && size >= sizeof(*end))
 		kernel_end_rows(s->kernel, end->row, session_row, s);
+	if (s->profiles && head->size == size)
+		profiles_record(s->profiles, head);
 	if (size < sizeof(*life) || head->kind < WIRE_FORK)
 		return;
 	if (head->kind == WIRE_FORK) {
@@ -222,6 +224,7 @@ static void session_free(struct session *s)
 	heap_free(&s->heap);
 	kernel_free(&s->kernel);
 	outputs_free(&s->outputs);
+	profiles_free(&s->profiles);
 	trace_free(&s->trace);
 	reorder_free(&s->reorder);
 	plan_free(&s->plan);

@@ -351,12 +351,16 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 		err = outputs_new_parts(
 			s->options->outputs, s->options->noutputs, s->options->metrics,
 			s->options->parts.on ? &s->options->parts : NULL, &s->outputs);
+	if (!err && s->options->pyroscope)
+		err = profiles_new(s->options, &s->profiles);
 	if (!err)
 		err = session_block_signals(s);
 	if (!err && s->options->mode == MODE_CMD)
 		err = session_start_command(s);
 	if (!err)
 		err = session_prepare(s, pairing);
+	if (!err && s->profiles)
+		err = profiles_start(s->profiles);
 	if (err)
 		return err;
 	/* What came since the files were planned. */

@@ -134,8 +134,10 @@ int session_interval(struct session *s, u64 end_ns)
 	err = trace_profile_gained(s->trace, end_ns, &gained);
 	if (err)
 		log_error("cannot add up the interval: %s", strerror(-err));
-	else
+	if (!err)
 		outputs_interval(s->outputs, &gained);
+	if (!err && s->profiles)
+		profiles_interval(s->profiles, s->trace, &gained);
 	return err;
 }
 
@@ -157,5 +159,8 @@ int session_write(struct session *s)
 	plan_say_hints(s->plan, &profile);
 	if (s->heap)
 		outputs_heap(s->outputs, &profile);
-	return outputs_finish(s->outputs, &profile);
+	err = outputs_finish(s->outputs, &profile);
+	if (s->profiles)
+		profiles_close(s->profiles);
+	return err;
 }

@@ -11,6 +11,7 @@
 #include "../attach/features.h"
 #include "../attach/plan.h"
 #include "../kernel/kernel.h"
+#include "../push/profiles.h"
 #include "../target/cgroup.h"
 #include "../target/command.h"
 #include "../target/mapwatch.h"
@@ -35,6 +36,7 @@ struct session {
 	const struct options *options;
 	struct features features;
 	struct outputs *outputs;
+	struct profiles *profiles; /* --pyroscope; NULL: nobody gets any */
 	struct plan *plan;
 	struct kernel *kernel;
 	struct trace *trace;
