@@ -28,6 +28,14 @@ static __always_inline void fill_usage(struct wire_usage *out, const struct fram
 	out->major_faults = now->major_faults - f->base.major_faults;
 }
 
+static __always_inline void fill_alloc(struct wire_span *record, const struct thread_state *t,
+				       const struct frame *f)
+{
+	record->alloc.objects = t->alloc.objects - f->alloc_base.objects;
+	record->alloc.bytes = t->alloc.bytes - f->alloc_base.bytes;
+	record->self_alloc = f->self_alloc;
+}
+
 /* Adds a segment to the async span it is part of, if that still lives. */
 static __noinline void add_segment(struct thread_state *t, const struct frame *f, u64 now)
 {
@@ -39,6 +47,13 @@ static __noinline void add_segment(struct thread_state *t, const struct frame *f
 		return;
 	__sync_fetch_and_add(&span->busy_ns, now - f->start);
 	__sync_fetch_and_add(&span->self_ns, f->self_ns);
+	if (knob_alloc) {
+		__sync_fetch_and_add(&span->alloc.objects,
+				     t->alloc.objects - f->alloc_base.objects);
+		__sync_fetch_and_add(&span->alloc.bytes, t->alloc.bytes - f->alloc_base.bytes);
+		__sync_fetch_and_add(&span->self_alloc.objects, f->self_alloc.objects);
+		__sync_fetch_and_add(&span->self_alloc.bytes, f->self_alloc.bytes);
+	}
 	if (!knob_usage)
 		return;
 	__sync_fetch_and_add(&span->off_ns, usage->off - f->base.off);
@@ -53,7 +68,15 @@ static __noinline void add_segment(struct thread_state *t, const struct frame *f
 	__sync_fetch_and_add(&span->major_faults, usage->major_faults - f->base.major_faults);
 }
 
-/* The record of frame F with all its parts: SIZE is a constant, the labels' too or without them. */
+static __always_inline void fill_labels(struct wire_span *record, const struct frame *f)
+{
+	if (f->flags & FRAME_LABELS)
+		__builtin_memcpy(record->labels, f->labels, sizeof(record->labels));
+	else
+		__builtin_memset(record->labels, 0, sizeof(record->labels));
+}
+
+/* The record of frame F with all its parts up to SIZE, a constant. */
 static __always_inline void emit_whole(struct thread_state *t, const struct frame *f, u64 now,
 				       u8 flags, u32 size)
 {
@@ -62,9 +85,12 @@ static __always_inline void emit_whole(struct thread_state *t, const struct fram
 	if (!record)
 		return;
 	if (size > WIRE_SPAN_WHOLE) {
-		flags |= WIRE_LABELS;
-		__builtin_memcpy(record->labels, f->labels, sizeof(record->labels));
+		if (f->flags & FRAME_LABELS)
+			flags |= WIRE_LABELS;
+		fill_labels(record, f);
 	}
+	if (size > WIRE_SPAN_LABELLED)
+		fill_alloc(record, t, f);
 	set_head(&record->head, size, WIRE_SPAN, flags, t->serial);
 	record->path = f->path;
 	record->site = f->site;
@@ -103,6 +129,8 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 {
 	const struct usage *usage = &t->usage;
 	bool whole = f->flags & (FRAME_ASYNC | FRAME_LABELS);
+	bool allocated = knob_alloc && (t->alloc.bytes != f->alloc_base.bytes ||
+					t->alloc.objects != f->alloc_base.objects);
 	u64 system = usage->system - f->base.system;
 
 	if (knob_usage && !whole)
@@ -116,7 +144,7 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 			add_segment(t, f, now);
 		return;
 	}
-	if (likely(!whole)) {
+	if (likely(!whole && !allocated)) {
 		if (knob_usage && system)
 			emit_short(t, f, now, system, flags, WIRE_SPAN_SPLIT);
 		else
@@ -127,8 +155,10 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 		flags |= WIRE_SEGMENT;
 		add_segment(t, f, now);
 	}
-	if (f->flags & FRAME_LABELS)
+	if (allocated)
 		emit_whole(t, f, now, flags, sizeof(struct wire_span));
+	else if (f->flags & FRAME_LABELS)
+		emit_whole(t, f, now, flags, WIRE_SPAN_LABELLED);
 	else
 		emit_whole(t, f, now, flags, WIRE_SPAN_WHOLE);
 }
@@ -156,6 +186,10 @@ static __always_inline struct frame *push(struct thread_state *t, struct task_st
 	f->self_off = 0;
 	f->self_run_delay = 0;
 	f->self_system = 0;
+	if (knob_alloc) {
+		f->alloc_base = t->alloc;
+		f->self_alloc = (struct wire_alloc_counts){};
+	}
 	f->open_mask = t->open_mask;
 	return f;
 }

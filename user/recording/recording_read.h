@@ -6,6 +6,7 @@
  *   recording_ahead.c   both of these ahead of the rest, in a thread of its own
  *   recording_names.c   NAMES ▸ tables: number ▸ text, definition, path, thread, keys of labels
  *   recording_spans.c   items ▸ single spans and events
+ *   recording_totals.c  TOTALS ▸ memory of rows, what threads belong to
  *   recording_read.c    the rest: INFO, STATE, END; opening, running, what is said of damage
  */
 #ifndef SPANTRACE_RECORDING_READ_H
@@ -192,6 +193,7 @@ static inline void *recording_name(const struct recording_numbers *names, u64 nu
 
 /* Each takes a whole payload. 0, -EBADMSG where it makes no sense from some item on, or -ENOMEM. */
 int recording_read_names(struct recording_reader *r, struct recording_bytes bytes);
+int recording_read_totals(struct recording_reader *r, struct recording_bytes bytes);
 /* The same for items; -EBADMSG where one of them contradicts its names. */
 int recording_take_items(struct recording_reader *r, const struct recording_items *items);
 /* The thread in the trace; NULL when the filter leaves it out. 0 or -ENOMEM. */
