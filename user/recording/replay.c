@@ -299,7 +299,7 @@ void replay_take_snapshot(struct replay *replay, u64 time_ns)
 {
 	struct trace_counts counts;
 
-	if (!replay->heap || !replay->memory_told || replay->snapshot_work > SNAPSHOT_WORK_MAX)
+	if (!replay_knows_memory(replay) || !replay->heap || replay->snapshot_work > SNAPSHOT_WORK_MAX)
 		return;
 	trace_counts(replay->trace, &counts);
 	replay->snapshot_work += counts.rows + SNAPSHOT_WORK;
