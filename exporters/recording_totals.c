@@ -196,7 +196,9 @@ int recording_totals_rows(struct recording_totals *totals, struct recording_enco
 {
 	int err = 0;
 
-	while (has_memory(profile) && *row < profile->nrows && b->len < full && !err) {
+	if (!has_memory(profile))
+		*row = profile->nrows;
+	while (*row < profile->nrows && b->len < full && !err) {
 		const struct model_row *first = &profile->rows[*row];
 		u64 numbers[NUMBERS] = {0};
 		struct kept *kept;

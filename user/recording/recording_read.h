@@ -85,15 +85,16 @@ struct recording_item {
 
 /* A writer's block has room in one batch, a greater one takes several. */
 #define RECORDING_ITEMS_MAX  8192u
-#define RECORDING_WORDS_MAX  ((size_t)4 * RECORDING_ITEMS_MAX)
 #define RECORDING_ITEM_WORDS (2 + RECORDING_COUNTERS + 1 + MODEL_MAX_LABELS)
+/* Words of ITEMS items: some have none, and what has no room stands in the next batch. */
+#define RECORDING_WORDS(items) ((size_t)4 * (items) + RECORDING_ITEM_WORDS)
 
 struct recording_items {
-	struct recording_item *items; /* RECORDING_ITEMS_MAX */
-	u32 n;
+	struct recording_item *items; /* ROOM */
+	u32 n, room;
 	/* What only some items have, one behind the other: ASYNC: wall; ASYNC, SEGMENT: id; COUNTED: RECORDING_COUNTERS
 	 * counters; LABELLED: number of the set of keys << 3 | how many, then their values. */
-	u64 *words; /* RECORDING_WORDS_MAX */
+	u64 *words; /* RECORDING_WORDS(ROOM) */
 };
 
 struct recording_decoder {
