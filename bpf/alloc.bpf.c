@@ -10,20 +10,33 @@
  * has returned shows in its return address, which the kernel has replaced by its own: a longjmp leaves a call behind.
  */
 
-/* The row that the thread's allocations count in now. */
-static __always_inline u32 alloc_row(struct thread_state *t)
+static __always_inline struct frame *top_of(struct thread_state *t)
 {
-	struct frame *top = t->depth ? frame_at(t, t->depth - 1) : NULL;
+	return t->depth ? frame_at(t, t->depth - 1) : NULL;
+}
 
+/* The row that the thread's allocations count in while TOP is on top. */
+static __always_inline u32 alloc_row(struct thread_state *t, const struct frame *top)
+{
 	return top ? top->row : row_of(t, PATH_ROOT);
 }
 
-/* Counts OBJECTS blocks of BYTES in all; returns their row, 0 where there is none. */
+static __always_inline void alloc_add(struct wire_alloc_counts *counts, u64 objects_, u64 bytes)
+{
+	counts->objects += objects_;
+	counts->bytes += bytes;
+}
+
+/* Counts OBJECTS blocks of BYTES in all, in the span on top and in its row; returns the row, 0 where there is none. */
 static __always_inline u32 alloc_count(struct thread_state *t, u64 objects_, u64 bytes)
 {
-	u32 index = alloc_row(t);
+	struct frame *top = top_of(t);
+	u32 index = alloc_row(t, top);
 	struct wire_row *row = row_at(index);
 
+	alloc_add(&t->alloc, objects_, bytes);
+	if (top)
+		alloc_add(&top->self_alloc, objects_, bytes);
 	if (unlikely(!row)) {
 		count_loss(LOSS_ALLOC_ROWS, objects_);
 		return 0;

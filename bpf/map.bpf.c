@@ -9,7 +9,7 @@ static __always_inline u64 whole_pages(u64 bytes)
 
 static __always_inline void map_count(struct thread_state *t, u64 before, u64 after)
 {
-	struct wire_row *row = row_at(alloc_row(t));
+	struct wire_row *row = row_at(alloc_row(t, top_of(t)));
 
 	if (!row) {
 		count_loss(LOSS_ALLOC_ROWS, 1);

@@ -10,6 +10,7 @@ const volatile bool knob_all_processes; /* -a: every process is traced, no table
 const volatile bool knob_faults;        /* programs that read strings may wait for a page */
 const volatile u32 knob_rows;           /* room for totals in rows; 0: none are kept */
 const volatile bool knob_totals;        /* spans are added up in rows, no record is sent of them */
+const volatile bool knob_alloc;         /* allocations are counted */
 const volatile bool knob_heap;          /* live blocks are followed */
 const volatile u32 knob_sample;         /* --alloc-sample, in bytes; 0: every allocation counts */
 const volatile u32 sample_log[SAMPLE_LOG_SIZE];

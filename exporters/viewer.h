@@ -74,7 +74,7 @@ struct viewer_fact {
 	u64 value;
 };
 
-#define VIEWER_FACTS 10
+#define VIEWER_FACTS 13
 
 /* For the beginning of a file. */
 void viewer_init(struct viewer *v, const struct viewer_ops *ops, const struct exporter *e,

@@ -110,6 +110,7 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	skel->rodata->knob_all_processes = options->all_processes;
 	skel->rodata->knob_rows = options->rows;
 	skel->rodata->knob_totals = options->totals;
+	skel->rodata->knob_alloc = options->alloc;
 	skel->rodata->knob_heap = options->heap;
 	skel->rodata->knob_eager_forks = options->eager_forks;
 	skel->rodata->knob_usage = options->usage;
@@ -517,6 +518,10 @@ void kernel_add_segment(struct kernel *kernel, u32 process, u32 def,
 	span.invol_switches += segment->usage.invol_switches;
 	span.minor_faults += segment->usage.minor_faults;
 	span.major_faults += segment->usage.major_faults;
+	span.alloc.objects += segment->alloc.objects;
+	span.alloc.bytes += segment->alloc.bytes;
+	span.self_alloc.objects += segment->self_alloc.objects;
+	span.self_alloc.bytes += segment->self_alloc.bytes;
 	bpf_map_update_elem(fd, &key, &span, BPF_EXIST);
 }
 

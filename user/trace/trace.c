@@ -302,5 +302,6 @@ void trace_counts(const struct trace *trace, struct trace_counts *out)
 		.spans = trace->spans,
 		.events = trace->nevents,
 		.threads = (u32)trace->threads.used,
+		.rows = trace->rows.used,
 	};
 }

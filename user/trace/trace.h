@@ -34,6 +34,7 @@ struct trace_counts {
 	u64 spans;
 	u64 events;
 	u32 threads;
+	size_t rows;
 };
 
 /* PATHS is the path table, at most NPATHS nodes, borrowed; it may grow while the trace runs. NULL: the trace keeps its
@@ -87,6 +88,11 @@ const struct model_path *trace_add_path(struct trace *trace, const struct model_
 const struct model_thread *trace_set_thread(struct trace *trace, const struct model_thread *values);
 /* For replays: how long the thread was inside spans, where the file says. 0 or -ENOMEM. */
 int trace_set_inside(struct trace *trace, u32 serial, u64 inside_ns);
+/* For replays: the memory of a thread and path (the root: outside every span) is that of TOLD, whatever was told of it
+ * before. 0 or -ENOMEM. */
+int trace_set_memory(struct trace *trace, const struct model_row *told);
+/* The path outside every span. */
+const struct model_path *trace_root(const struct trace *trace);
 /* A copy of TEXT that lives as long as the trace, the same for the same text; NULL: no memory. */
 const char *trace_keep_text(struct trace *trace, const char *text, size_t length);
 /* That copy where there is one, else NULL; and how many there are. */

@@ -32,6 +32,7 @@ struct trace_row {
 	_Alignas(TRACE_LINE) struct histogram durations;
 	u64 open_wall_ns;        /* of open spans, which the mean leaves out */
 	struct trace_told *told; /* trace_gain.c */
+	struct model_alloc of_spans; /* what single spans told of themselves: a part of alloc_* */
 };
 
 /* Every path of a trace stands in one of these. */

@@ -124,3 +124,8 @@ int trace_set_inside(struct trace *trace, u32 serial, u64 inside_ns)
 	thread->ended = true;
 	return 0;
 }
+
+const struct model_path *trace_root(const struct trace *trace)
+{
+	return &trace->root.model;
+}

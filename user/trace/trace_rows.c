@@ -136,6 +136,10 @@ static void trace_add_work(struct trace_row *row, const struct model_span *span)
 	row->model.work.cpu_ns += span->self_cpu_ns;
 	row->model.work.cpu_system_ns += span->self_cpu_system_ns;
 	row->model.work.run_delay_ns += span->self_run_delay_ns;
+	if (span->self_alloc.objects | span->self_alloc.bytes) {
+		row->of_spans.objects += span->self_alloc.objects;
+		row->of_spans.bytes += span->self_alloc.bytes;
+	}
 }
 
 /* Adds one whole span to the totals of its row. */
@@ -364,6 +368,40 @@ void trace_take_row(struct trace *trace, const struct wire_row *gained,
 		return;
 	}
 	trace->spans += gained->count + gained->open;
+}
+
+/* The row without labels of a thread and path. NULL: no memory. */
+static struct trace_row *trace_plain_row(struct trace *trace, const struct model_thread *thread,
+					 const struct model_path *path)
+{
+	const struct model_span span = {
+		.thread = thread,
+		.path = path->def ? path : &trace->root.model,
+	};
+
+	return trace_row(trace, &span);
+}
+
+int trace_set_memory(struct trace *trace, const struct model_row *told)
+{
+	struct trace_row *row = trace_plain_row(trace, told->thread, told->path);
+	struct model_row *m;
+
+	if (!row)
+		return -ENOMEM;
+	m = &row->model;
+	m->alloc_objects = told->alloc_objects;
+	m->alloc_bytes = told->alloc_bytes;
+	m->inuse_objects = told->inuse_objects;
+	m->inuse_bytes = told->inuse_bytes;
+	m->leak_objects = told->leak_objects;
+	m->leak_bytes = told->leak_bytes;
+	m->leak_oldest_ns = told->leak_oldest_ns;
+	m->map_calls = told->map_calls;
+	m->map_bytes = told->map_bytes;
+	m->unmap_calls = told->unmap_calls;
+	m->unmap_bytes = told->unmap_bytes;
+	return 0;
 }
 
 void trace_take_leak(struct trace *trace, u32 thread_serial, u32 path_id, u64 objects, u64 bytes,
