@@ -90,7 +90,7 @@ static int read_process(struct recording_reader *r, struct recording_bytes *b)
 		return -EBADMSG;
 	thread = recording_name(&r->names.threads, number);
 	comm = recording_name(&r->names.texts, ref);
-	if (!thread)
+	if (!thread || recording_is_shared(&r->names, thread))
 		return 0;
 	thread->values.nspid = nspid;
 	memset(thread->values.process_comm, 0, MODEL_COMM_LEN);

@@ -49,6 +49,7 @@ int replay_set_trace(struct replay *replay);
  * -ENOMEM. */
 int replay_set_thread(struct replay *replay, const struct model_thread *values,
 		      const struct model_thread **out);
+bool replay_wants_thread(const struct replay *replay, const struct model_thread *values);
 /* As trace_set_inside(); nothing where a filter makes another sum of it. */
 int replay_set_inside(struct replay *replay, u32 serial, u64 inside_ns);
 

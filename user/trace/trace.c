@@ -291,6 +291,11 @@ u64 trace_folded_threads(const struct trace *trace)
 	return trace->folded_threads;
 }
 
+u64 trace_folded_rows(const struct trace *trace)
+{
+	return trace->folded_rows;
+}
+
 u64 trace_no_memory(const struct trace *trace)
 {
 	return trace->no_memory;

@@ -83,6 +83,8 @@ struct trace {
 	u64 damaged;
 	u64 no_memory;
 	u64 folded_threads; /* that share the row of TRACE_OTHERS */
+	u64 folded_rows;    /* spans and events in a row that is not theirs */
+	u64 pieces;         /* of histograms */
 
 	/* the last profile's arrays */
 	struct model_row *profile_rows;
