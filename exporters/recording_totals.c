@@ -10,7 +10,8 @@
 #include "../user/util/varint.h"
 
 #define NUMBERS RECORDING_ROW_NUMBERS
-#define SUMS    RECORDING_ROW_INUSE_OBJECTS /* numbers below it are sums, the others how much there is */
+#define SUMS \
+	RECORDING_ROW_INUSE_OBJECTS /* numbers below it are sums, the others how much there is */
 
 struct kept {
 	u64 now[SUMS];    /* of the whole trace */

@@ -37,8 +37,8 @@ static int read_memory(struct recording_reader *r, struct recording_bytes *b)
 	    !get_numbers(b, numbers, RECORDING_ROW_NUMBERS))
 		return -EBADMSG;
 	thread = recording_name(&r->names.threads, thread_ref);
-	row.path = path_ref ? recording_name(&r->names.paths, path_ref)
-			    : trace_root(r->replay->trace);
+	row.path =
+		path_ref ? recording_name(&r->names.paths, path_ref) : trace_root(r->replay->trace);
 	if (!thread || !row.path) {
 		r->replay->own[REPLAY_UNKNOWN_NAMES]++;
 		return 0;

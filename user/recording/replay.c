@@ -304,13 +304,15 @@ void replay_take_snapshot(struct replay *replay, u64 time_ns)
 {
 	struct trace_counts counts;
 
-	if (!replay_knows_memory(replay) || !replay->heap || replay->snapshot_work > SNAPSHOT_WORK_MAX)
+	if (!replay_knows_memory(replay) || !replay->heap ||
+	    replay->snapshot_work > SNAPSHOT_WORK_MAX)
 		return;
 	trace_counts(replay->trace, &counts);
 	replay->snapshot_work += counts.rows + SNAPSHOT_WORK;
 	if (replay->snapshot_work > SNAPSHOT_WORK_MAX)
-		log_warn("%s: snapshots of the live heap from %.3f s on are left out: there are too many",
-			 replay->info.path, (double)(time_ns - replay->info.start_ns) / 1e9);
+		log_warn(
+			"%s: snapshots of the live heap from %.3f s on are left out: there are too many",
+			replay->info.path, (double)(time_ns - replay->info.start_ns) / 1e9);
 	else
 		replay->heap(replay->heap_context, time_ns);
 }

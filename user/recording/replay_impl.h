@@ -36,8 +36,8 @@ struct replay {
 
 	const struct replay_filter *filter; /* NULL: everything */
 	u64 from_ns, to_ns;                 /* as times of the trace */
-	u8 *paths; /* by id: what the filter says of a path, once it was asked */
-	bool memory_told; /* what is in use and mapped is known */
+	u8 *paths;         /* by id: what the filter says of a path, once it was asked */
+	bool memory_told;  /* what is in use and mapped is known */
 	u64 snapshot_work; /* rows that were looked at for snapshots */
 	replay_heap_fn heap;
 	void *heap_context;

@@ -34,6 +34,8 @@ int trace_new(const struct wire_path *paths, u32 npaths, u32 metrics, struct tra
 	trace->table = paths;
 	trace->ntable = npaths;
 	trace->metrics = metrics;
+	trace->rows_max = TRACE_ROWS_MAX;
+	trace->pieces_max = TRACE_PIECES_MAX;
 	*out = trace;
 	return 0;
 }

@@ -118,7 +118,7 @@ static __attribute__((noinline)) struct trace_row *trace_find_row(struct trace *
 			goto out;
 		key++;
 	}
-	if (trace->rows.used >= TRACE_ROWS_MAX && (n || !trace_is_folded(span)))
+	if (trace->rows.used >= trace->rows_max && (n || !trace_is_folded(span)))
 		return trace_folded_row(trace);
 	row = aligned_alloc(TRACE_LINE, sizeof(*row));
 	if (!row)
@@ -169,8 +169,7 @@ static void trace_add_work(struct trace_row *row, const struct model_span *span)
 }
 
 /* Adds one whole span to the totals of its row. */
-static int trace_add_span(struct trace *trace, struct trace_row *row,
-			  const struct model_span *span)
+static int trace_add_span(struct trace *trace, struct trace_row *row, const struct model_span *span)
 {
 	struct model_row *m = &row->model;
 	u8 pieces = row->durations.nblocks;
@@ -200,7 +199,7 @@ static int trace_add_span(struct trace *trace, struct trace_row *row,
 		m->min_ns = wall;
 	if (wall > m->max_ns)
 		m->max_ns = wall;
-	if (trace->pieces >= TRACE_PIECES_MAX)
+	if (trace->pieces >= trace->pieces_max)
 		return -ENOMEM;
 	err = histogram_add(&row->durations, wall);
 	trace->pieces += row->durations.nblocks - pieces;
@@ -342,7 +341,7 @@ static struct model_event_row *trace_event_row(struct trace *trace, const struct
 		    row->name == name)
 			return row;
 	}
-	if (trace->events.used >= TRACE_ROWS_MAX && event->thread->serial != TRACE_OTHERS)
+	if (trace->events.used >= trace->rows_max && event->thread->serial != TRACE_OTHERS)
 		return trace_folded_event_row(trace, event);
 	row = calloc(1, sizeof(*row));
 	if (!row || intmap_set(&trace->events, key, row)) {
