@@ -32,7 +32,7 @@ struct recording {
 	struct recording_encoder *encoder;
 	struct recording_flight *flight; /* NULL: streaming */
 	struct recording_totals *totals;
-	struct text_buf info;            /* INFO's block but for its start */
+	struct text_buf info; /* INFO's block but for its start */
 	u64 start_ns, start_realtime_ns;
 	u32 sequence;
 	u64 lost;     /* told by the last STATE */

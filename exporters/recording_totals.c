@@ -10,7 +10,8 @@
 #include "../user/util/varint.h"
 
 #define NUMBERS RECORDING_ROW_NUMBERS
-#define SUMS    RECORDING_ROW_INUSE_OBJECTS /* numbers below it are sums, the others how much there is */
+#define SUMS \
+	RECORDING_ROW_INUSE_OBJECTS /* numbers below it are sums, the others how much there is */
 
 struct kept {
 	u64 now[SUMS];    /* of the whole trace */
@@ -102,7 +103,8 @@ int recording_totals_names(struct recording_encoder *encoder, const struct profi
 
 	for (i = 0; i < profile->nthreads && !err; i++) {
 		memcpy(comm, profile->threads[i].thread->process_comm, MODEL_COMM_LEN);
-		err = recording_encode_text(encoder, comm, &number);
+		if (comm[0])
+			err = recording_encode_text(encoder, comm, &number);
 	}
 	for (i = 0; has_memory(profile) && i < profile->nrows && !err; i++) {
 		err = recording_encode_thread(encoder, profile->rows[i].thread, &number);
@@ -232,7 +234,7 @@ int recording_totals_processes(struct recording_encoder *encoder, const struct p
 		memcpy(comm, thread->process_comm, MODEL_COMM_LEN);
 		err = recording_encode_thread(encoder, thread, &number);
 		if (!err)
-			err = recording_encode_text(encoder, comm, &text);
+			err = recording_encode_text(encoder, comm[0] ? comm : NULL, &text);
 		if (err)
 			break;
 		recording_put(b, RECORDING_PROCESS);

@@ -11,7 +11,7 @@
 /* What a file is of a trace. */
 enum recording_extent {
 	RECORDING_WHOLE,
-	RECORDING_SO_FAR, /* the file goes on: what its spans allocated is told at its end */
+	RECORDING_SO_FAR,  /* the file goes on: what its spans allocated is told at its end */
 	RECORDING_STRETCH, /* one of several */
 	RECORDING_LAST,    /* of the last seconds: what is in use, and no sums */
 };

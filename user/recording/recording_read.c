@@ -159,7 +159,7 @@ static int state_thread_end(struct recording_reader *r, struct recording_bytes *
 	if (!bytes_get(b, &number) || !bytes_get(b, &end_ns) || !bytes_get(b, &inside))
 		return -EBADMSG;
 	thread = recording_name(&r->names.threads, number);
-	if (!thread)
+	if (!thread || recording_is_shared(&r->names, thread))
 		return 0;
 	thread->values.end_ns = end_ns;
 	thread->asked = false;

@@ -164,6 +164,9 @@ struct recording_tables {
 	struct recording_numbers threads; /* struct recording_thread */
 	struct recording_numbers labels;  /* struct recording_label_set */
 	u64 text_bytes;
+	u32 nthreads, nlabels; /* of their own */
+	/* What the numbers of threads lead to that the filter does not want, and of those beyond TRACE_THREADS_MAX. */
+	struct recording_thread left_out, others;
 };
 
 struct recording_reader {
@@ -184,6 +187,13 @@ struct recording_reader {
 	u64 told_end_ns;
 	u64 garbled; /* blocks whose content makes no sense */
 };
+
+/* Whether THREAD stands for others beside itself. */
+static inline bool recording_is_shared(const struct recording_tables *names,
+				       const struct recording_thread *thread)
+{
+	return thread == &names->left_out || thread == &names->others;
+}
 
 void recording_tables_free(struct recording_tables *names);
 /* What stands under NUMBER; NULL when there is nothing. */

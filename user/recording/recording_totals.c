@@ -37,8 +37,8 @@ static int read_memory(struct recording_reader *r, struct recording_bytes *b)
 	    !get_numbers(b, numbers, RECORDING_ROW_NUMBERS))
 		return -EBADMSG;
 	thread = recording_name(&r->names.threads, thread_ref);
-	row.path = path_ref ? recording_name(&r->names.paths, path_ref)
-			    : trace_root(r->replay->trace);
+	row.path =
+		path_ref ? recording_name(&r->names.paths, path_ref) : trace_root(r->replay->trace);
 	if (!thread || !row.path) {
 		r->replay->own[REPLAY_UNKNOWN_NAMES]++;
 		return 0;
@@ -90,7 +90,7 @@ static int read_process(struct recording_reader *r, struct recording_bytes *b)
 		return -EBADMSG;
 	thread = recording_name(&r->names.threads, number);
 	comm = recording_name(&r->names.texts, ref);
-	if (!thread)
+	if (!thread || recording_is_shared(&r->names, thread))
 		return 0;
 	thread->values.nspid = nspid;
 	memset(thread->values.process_comm, 0, MODEL_COMM_LEN);

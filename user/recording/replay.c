@@ -159,13 +159,18 @@ static bool has(const pid_t *items, size_t n, u32 item)
 	return n == 0;
 }
 
-int replay_set_thread(struct replay *replay, const struct model_thread *values,
-		      const struct model_thread **out)
+bool replay_wants_thread(const struct replay *replay, const struct model_thread *values)
 {
 	const struct replay_filter *f = replay->filter;
 
+	return !f || (has(f->pids, f->npids, values->pid) && has(f->tids, f->ntids, values->tid));
+}
+
+int replay_set_thread(struct replay *replay, const struct model_thread *values,
+		      const struct model_thread **out)
+{
 	*out = NULL;
-	if (f && (!has(f->pids, f->npids, values->pid) || !has(f->tids, f->ntids, values->tid)))
+	if (!replay_wants_thread(replay, values))
 		return 0;
 	*out = trace_set_thread(replay->trace, values);
 	return *out ? 0 : -ENOMEM;
@@ -299,13 +304,15 @@ void replay_take_snapshot(struct replay *replay, u64 time_ns)
 {
 	struct trace_counts counts;
 
-	if (!replay_knows_memory(replay) || !replay->heap || replay->snapshot_work > SNAPSHOT_WORK_MAX)
+	if (!replay_knows_memory(replay) || !replay->heap ||
+	    replay->snapshot_work > SNAPSHOT_WORK_MAX)
 		return;
 	trace_counts(replay->trace, &counts);
 	replay->snapshot_work += counts.rows + SNAPSHOT_WORK;
 	if (replay->snapshot_work > SNAPSHOT_WORK_MAX)
-		log_warn("%s: snapshots of the live heap from %.3f s on are left out: there are too many",
-			 replay->info.path, (double)(time_ns - replay->info.start_ns) / 1e9);
+		log_warn(
+			"%s: snapshots of the live heap from %.3f s on are left out: there are too many",
+			replay->info.path, (double)(time_ns - replay->info.start_ns) / 1e9);
 	else
 		replay->heap(replay->heap_context, time_ns);
 }
@@ -349,6 +356,8 @@ int replay_run(struct replay *replay, const struct replay_filter *filter)
 		replay->info.end_ns = replay->info.start_ns;
 	replay->own[LOSS_DAMAGED] += trace_damaged(replay->trace);
 	replay->own[LOSS_NO_MEMORY] += trace_no_memory(replay->trace);
+	replay->own[LOSS_THREADS] += trace_folded_threads(replay->trace);
+	replay->own[LOSS_ROWS] += trace_folded_rows(replay->trace);
 	for (i = 0; i < REPLAY_LOSSES; i++)
 		replay->info.losses[i].count = replay->told[i] + replay->own[i];
 	return err;

@@ -36,8 +36,8 @@ struct replay {
 
 	const struct replay_filter *filter; /* NULL: everything */
 	u64 from_ns, to_ns;                 /* as times of the trace */
-	u8 *paths; /* by id: what the filter says of a path, once it was asked */
-	bool memory_told; /* what is in use and mapped is known */
+	u8 *paths;         /* by id: what the filter says of a path, once it was asked */
+	bool memory_told;  /* what is in use and mapped is known */
 	u64 snapshot_work; /* rows that were looked at for snapshots */
 	replay_heap_fn heap;
 	void *heap_context;
@@ -49,6 +49,7 @@ int replay_set_trace(struct replay *replay);
  * -ENOMEM. */
 int replay_set_thread(struct replay *replay, const struct model_thread *values,
 		      const struct model_thread **out);
+bool replay_wants_thread(const struct replay *replay, const struct model_thread *values);
 /* As trace_set_inside(); nothing where a filter makes another sum of it. */
 int replay_set_inside(struct replay *replay, u32 serial, u64 inside_ns);
 

@@ -40,6 +40,7 @@ u64 session_lost(struct session *s)
 	s->losses[LOSS_DAMAGED].count = trace_damaged(s->trace);
 	s->losses[LOSS_NO_MEMORY].count = trace_no_memory(s->trace);
 	s->losses[LOSS_THREADS].count = trace_folded_threads(s->trace);
+	s->losses[LOSS_ROWS].count = trace_folded_rows(s->trace);
 	return losses_sum(s->losses);
 }
 

@@ -34,6 +34,8 @@ int trace_new(const struct wire_path *paths, u32 npaths, u32 metrics, struct tra
 	trace->table = paths;
 	trace->ntable = npaths;
 	trace->metrics = metrics;
+	trace->rows_max = TRACE_ROWS_MAX;
+	trace->pieces_max = TRACE_PIECES_MAX;
 	*out = trace;
 	return 0;
 }
@@ -289,6 +291,11 @@ u64 trace_damaged(const struct trace *trace)
 u64 trace_folded_threads(const struct trace *trace)
 {
 	return trace->folded_threads;
+}
+
+u64 trace_folded_rows(const struct trace *trace)
+{
+	return trace->folded_rows;
 }
 
 u64 trace_no_memory(const struct trace *trace)

@@ -163,7 +163,7 @@ static int profile_rows(struct trace *trace, bool gained, struct profile *out)
 		m->mean_ns = (m->wall_ns - row->open_wall_ns) / m->count;
 	}
 	qsort(trace->profile_rows, n, sizeof(*trace->profile_rows), compare_rows);
-	if (!gained && trace->metrics & METRIC_ALLOC)
+	if (!gained)
 		settle_allocs(trace->profile_rows, n);
 	out->rows = trace->profile_rows;
 	out->nrows = n;
