@@ -109,7 +109,7 @@ class Sums(CpuTest):
             self.check(t)
 
         with load():
-            self.in_modes(check, "mix", 3, 300, options=options)
+            self.in_modes(check, "mix", 3, 150, options=options)
 
     def test_under_load(self):
         self.check_under_load()
@@ -197,7 +197,7 @@ class Exact(CpuTest):
                 self.assertLess(row["cpu_system_ns"], 0.1 * row["busy_ns"])
 
         with load():
-            self.in_modes(check, "mix", 2, 300, options=EXACT)
+            self.in_modes(check, "mix", 2, 150, options=EXACT)
 
     def test_calls_outside_spans_count_nowhere(self):
         def check(t):
