@@ -95,6 +95,15 @@ static __noinline bool heap_take(struct thread_state *t, u64 address, struct wir
 	return bpf_map_delete_elem(&objects, &key) == 0;
 }
 
+/* A block is no more, if it was known. */
+static __always_inline void heap_drop(struct thread_state *t, u64 address)
+{
+	struct wire_object object;
+
+	if (knob_heap && heap_take(t, address, &object))
+		heap_add(&object, -1);
+}
+
 /* Follows a block of the row INDEX from now on. */
 static __always_inline void heap_follow(struct thread_state *t, u64 address, u32 index,
 					u32 objects_, u64 bytes)
@@ -223,6 +232,29 @@ static __noinline bool call_lives(struct task_struct *task, u64 sp)
 	return address == area->vaddr;
 }
 
+/* A thread is under seccomp, by now: notes its process. */
+static __noinline void note_shy(struct thread_state *t, struct task_struct *task)
+{
+	u32 pid = pid_of(task);
+	struct wire_process *process = bpf_map_lookup_elem(&processes, &pid);
+
+	if (process && __sync_lock_test_and_set(&process->shy, 1) == 0)
+		__sync_fetch_and_add(&processes_shy, 1);
+	t->shy = t->process;
+}
+
+/* Whether the return of a call must be left alone: the kernel comes back from probed functions by a system call, and where it
+ * does not exempt that from seccomp the thread would die of it. Asked at each call, as a thread may confine itself at any
+ * time. */
+static __always_inline bool shuns_return(struct thread_state *t, struct task_struct *task)
+{
+	if (!knob_returns_kill || !bpf_core_field_exists(task->seccomp.mode) || !task->seccomp.mode)
+		return false;
+	if (t->shy != t->process)
+		note_shy(t, task);
+	return true;
+}
+
 /* What a call asks of its return. */
 enum alloc_want { ALLOC_RETURN, ALLOC_NO_RETURN };
 
@@ -232,13 +264,14 @@ static __always_inline int alloc_begin(struct pt_regs *ctx)
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
 	u32 kind = COOKIE_DEF(cookie), flags = COOKIE_FLAGS(cookie);
-	bool moves = kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY;
+	bool moves = kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY, shuns;
 	struct alloc_call *call;
 	u64 bytes, weight, sp;
 	u32 n = 1;
 
 	if (!t)
 		return ALLOC_NO_RETURN;
+	shuns = shuns_return(t, task);
 	call = &t->call;
 	sp = ctx->sp;
 	if (unlikely(call->kind && sp <= call->sp && call_lives(task, call->sp)))
@@ -254,12 +287,17 @@ static __always_inline int alloc_begin(struct pt_regs *ctx)
 		if (!moves || !knob_heap)
 			return ALLOC_NO_RETURN;
 	}
-	if (!(flags & ALLOC_RETURN_SEEN) ||
+	if (!(flags & ALLOC_RETURN_SEEN) || shuns ||
 	    (!knob_heap && flags & ALLOC_ENTRY_TELLS && bytes < ALLOC_LARGE)) {
+		/* When the inner one is over cannot be told: that one counts. */
+		if (shuns && flags & ALLOC_INNER && kind != ALLOC_REALLOC)
+			return ALLOC_NO_RETURN;
 		/* Without a return a realloc of no block is left to the malloc that it calls. */
 		if (moves && flags & ALLOC_INNER && !ctx->di)
 			return ALLOC_NO_RETURN;
 		alloc_count(t, n, weight);
+		if (shuns && moves)
+			heap_drop(t, ctx->di);
 		if (knob_heap)
 			count_loss(LOSS_HEAP_UNSEEN, n);
 		return ALLOC_NO_RETURN;
@@ -346,14 +384,13 @@ int free_enter(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
-	struct wire_object object;
 	struct thread_state *t;
 	u64 block = ctx->di;
 
 	if (!block)
 		return 0;
 	t = thread_of(task, cookie);
-	if (t && heap_take(t, block, &object))
-		heap_add(&object, -1);
+	if (t)
+		heap_drop(t, block);
 	return 0;
 }

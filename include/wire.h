@@ -53,7 +53,7 @@ struct wire_path {
 /* A traced process image: exec makes a new one. Key of the process table: its pid as spantrace sees it. */
 struct wire_process {
 	u32 serial; /* unique in a trace */
-	u32 reserved;
+	u32 shy;    /* a return was left alone for seccomp */
 };
 
 /* An async span that lives: key and value of the table. */
@@ -317,7 +317,7 @@ struct wire_life {
 	u32 process;
 	u32 old_process; /* fork: the parent; exec: the image before */
 	u32 pid;
-	u32 reserved;
+	u32 by_thread; /* exec: by one that was not the leader, which is gone */
 	u64 time_ns;
 	char comm[COMM_LEN];
 };

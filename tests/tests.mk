@@ -56,7 +56,9 @@ $(OUTPUT)/programs/%: tests/programs/%.c usdt/spantrace.h $(LIB_OBJ)
 	$(call msg,PROGRAM,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -Iusdt -I$(OUTPUT) $< \
-		$(if $(shell grep -l '"\.\./\.\./' $<),$(LIB_OBJ) $(LIBS)) -lpthread -lm -ldl -o $@
+		$(if $(shell grep -l '"\.\./\.\./' $<),$(LIB_OBJ) $(LDFLAGS) $(LIBS)) -lpthread -lm -ldl -o $@
+
+$(OUTPUT)/programs/shy: LDFLAGS += -Wl,--wrap=features_returns_pass_seccomp
 
 $(OUTPUT)/programs/%: tests/programs/%.cc usdt/spantrace.h
 	$(call msg,PROGRAM,$@)

@@ -384,26 +384,45 @@ static void mode_fork(void)
 		say(&first);
 		_exit(0);
 	}
+	dprintf(1, "child %d\n", pid);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		_exit(4);
 }
 
-static void mode_exec(char **argv)
+static void mode_exec(char **argv, const char *mode)
 {
 	char times[16];
 
 	mode_hold();
 	say(&first);
 	snprintf(times, sizeof(times), "%lu", n);
-	execl("/proc/self/exe", argv[0], "hold", times, NULL);
+	execl("/proc/self/exe", argv[0], mode, times, NULL);
 	_exit(4);
 }
 
-/* Nothing but what an allocator needs; anything else is death. */
-static void mode_seccomp(void)
+/* The same by a thread that is not the leader, which it becomes. The kernel forgets the leader's probes: the new image waits
+ * for a line. */
+static void *thread_execs(void *argv)
 {
-	static const int allowed[] = {SYS_write,  SYS_exit_group, SYS_brk,     SYS_mmap,
-				      SYS_munmap, SYS_futex,      SYS_madvise, SYS_mprotect};
+	mode_exec(argv, "attach");
+	return NULL;
+}
+
+static void mode_thread_exec(char **argv)
+{
+	pthread_t id;
+
+	if (pthread_create(&id, NULL, thread_execs, argv))
+		_exit(4);
+	pthread_join(id, NULL);
+}
+
+/* Nothing but what an allocator and the end of a thread need; anything else is death. */
+static void confine(void)
+{
+	static const int allowed[] = {SYS_write,   SYS_exit_group, SYS_exit,          SYS_brk,
+				      SYS_mmap,    SYS_munmap,     SYS_mremap,        SYS_futex,
+				      SYS_madvise, SYS_mprotect,   SYS_rt_sigprocmask};
 	struct sock_filter code[2 * sizeof(allowed) / sizeof(allowed[0]) + 2];
 	struct sock_fprog program = {.filter = code};
 	unsigned i;
@@ -418,15 +437,105 @@ static void mode_seccomp(void)
 	}
 	code[program.len++] =
 		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-	/* A first block, so that the allocator has asked what it wants to know. */
-	do_free(do_malloc(1));
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
 		_exit(4);
+}
+
+/* A first block, so that the allocator has asked the kernel what it wants to know, and has room. */
+static void warm_up(void)
+{
+	do_free(do_malloc(100000));
+	do_free(do_malloc(1));
+}
+
+static void mode_seccomp(void)
+{
+	warm_up();
+	confine();
 	mode_many();
 	mode_hold();
 	say(&first);
 	_exit(0);
+}
+
+/* read, write and the end of the thread are all that is allowed. */
+static void mode_strict(void)
+{
+	warm_up();
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		_exit(4);
+	mode_many();
+	mode_hold();
+	say(&first);
+	syscall(SYS_exit, 0);
+}
+
+/* A thread that confines itself while others do not. */
+static void *thread_confined(void *block)
+{
+	void *mine;
+
+	warm_up();
+	mine = do_malloc(100);
+	confine();
+	SPAN_ENTER(allocs, second);
+	/* What was known of both is over. */
+	got(&second, do_realloc(block, 200), 200);
+	got(&second, do_realloc(mine, 300), 300);
+	for (unsigned long i = 0; i < n; i++)
+		if (!got(&second, do_malloc(i % 50), i % 50) ||
+		    (i % 10 == 0 && !got(&second, do_calloc(3, 5), 15)))
+			_exit(4);
+	SPAN_EXIT(allocs, second);
+	return NULL;
+}
+
+static void mode_confined(void)
+{
+	pthread_t id;
+	char line;
+	void *block;
+
+	if (write(1, "ready\n", 6) != 6 || read(0, &line, 1) != 1)
+		_exit(4);
+	mode_hold();
+	SPAN_ENTER(allocs, first);
+	block = got(&first, do_malloc(40), 40);
+	SPAN_EXIT(allocs, first);
+	if (pthread_create(&id, NULL, thread_confined, block))
+		_exit(4);
+	pthread_join(id, NULL);
+	gone(&first, 40);
+	mode_hold();
+}
+
+/* The leader ends, its threads go on, and allocate. */
+static void *thread_left(void *leader)
+{
+	char line;
+
+	pthread_join(*(pthread_t *)leader, NULL);
+	/* Attached to by now, or not before a second line. */
+	if (m && (write(1, "alone\n", 6) != 6 || read(0, &line, 1) != 1))
+		_exit(4);
+	mode_hold();
+	say(&first);
+	exit(0);
+}
+
+static void mode_leaderless(void)
+{
+	static pthread_t leader;
+	pthread_t id;
+	char line;
+
+	if (write(1, "ready\n", 6) != 6 || read(0, &line, 1) != 1)
+		_exit(4);
+	leader = pthread_self();
+	if (pthread_create(&id, NULL, thread_left, &leader))
+		_exit(4);
+	pthread_exit(NULL);
 }
 
 /* Attached to: what it has by then is nobody's, and freeing it is nothing. */
@@ -452,10 +561,21 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} modes[] = {
-		{"kinds", mode_kinds},     {"realloc", mode_realloc}, {"fail", mode_fail},
-		{"many", mode_many},       {"hold", mode_hold},       {"threads", mode_threads},
-		{"later", mode_later},     {"longjmp", mode_longjmp}, {"maps", mode_maps},
-		{"seccomp", mode_seccomp}, {"fork", mode_fork},       {"attach", mode_attach},
+		{"kinds", mode_kinds},
+		{"realloc", mode_realloc},
+		{"fail", mode_fail},
+		{"many", mode_many},
+		{"hold", mode_hold},
+		{"threads", mode_threads},
+		{"later", mode_later},
+		{"longjmp", mode_longjmp},
+		{"maps", mode_maps},
+		{"seccomp", mode_seccomp},
+		{"fork", mode_fork},
+		{"attach", mode_attach},
+		{"strict", mode_strict},
+		{"confined", mode_confined},
+		{"leaderless", mode_leaderless},
 	};
 	size_t i;
 
@@ -464,7 +584,9 @@ int main(int argc, char **argv)
 	if (argc > 3)
 		m = strtoul(argv[3], NULL, 10);
 	if (argc > 1 && strcmp(argv[1], "exec") == 0)
-		mode_exec(argv);
+		mode_exec(argv, "hold");
+	if (argc > 1 && strcmp(argv[1], "thread-exec") == 0)
+		mode_thread_exec(argv);
 	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
 		if (strcmp(modes[i].name, argv[1]) != 0)
 			continue;

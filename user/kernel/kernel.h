@@ -27,6 +27,7 @@ struct kernel_options {
 	bool eager_forks; /* a fork wakes the loader, as an exec does: the child waits for probes too */
 	bool map;         /* mappings are counted, in rows */
 	bool session;     /* entry and return are one program, where uprobe_multi is set */
+	bool returns_kill; /* who is under seccomp dies of a probed return, which sessions leave alone */
 	u32 heap_objects;  /* how many blocks at one time */
 	u32 alloc_sample;  /* bytes between samples, on average; 0: every allocation counts */
 	bool usage;        /* cpu, run delay, switches, faults */
@@ -152,6 +153,8 @@ u64 kernel_ring_fill(const struct kernel *kernel);
 
 /* Sums over CPUs, by enum wire_loss. */
 int kernel_losses(const struct kernel *kernel, u64 losses[LOSS_KINDS]);
+/* Process images in which returns were left alone, see returns_kill. */
+u64 kernel_shy(const struct kernel *kernel);
 /* Hits that a program missed because it was running already on that CPU. */
 u64 kernel_missed(const struct kernel *kernel);
 

@@ -32,7 +32,7 @@ struct memory_process {
 	struct memory_file **files; /* that are probed, or have nothing to probe */
 	size_t nfiles;
 	size_t functions;
-	bool entries; /* no return is probed */
+	bool leaderless; /* and nothing of it probed; said */
 };
 
 struct memory {
@@ -43,8 +43,7 @@ struct memory {
 	struct memory_process **processes;
 	size_t nprocesses;
 	struct memory_counts counts;
-	bool *used;       /* of each --allocator */
-	int returns_pass; /* 1: yes, 0: no, -1: not asked yet */
+	bool *used; /* of each --allocator */
 };
 
 int memory_new(struct kernel *kernel, const struct memory_options *options, struct memory **out)
@@ -60,7 +59,6 @@ int memory_new(struct kernel *kernel, const struct memory_options *options, stru
 	}
 	memory->kernel = kernel;
 	memory->options = options;
-	memory->returns_pass = options->returns_pass_seccomp ? -1 : 1;
 	*out = memory;
 	return 0;
 }
@@ -106,12 +104,12 @@ static struct attach_probe probe_of(const struct allocator_function *function,
 }
 
 /* The probes of one function, at most two, into PROBES. Returns how many. */
-static size_t function_probes(const struct memory *memory, const struct memory_process *process,
+static size_t function_probes(const struct memory *memory,
 			      const struct allocator_function *function,
 			      struct attach_probe *probes)
 {
 	const struct memory_options *options = memory->options;
-	bool returns = !process->entries && !function->throws;
+	bool returns = !options->no_returns && !function->throws;
 	bool heap = allocator_is_heap(function->kind);
 	u32 flags = (function->entry_tells ? ALLOC_ENTRY_TELLS : 0) |
 		    (function->inner ? ALLOC_INNER : 0);
@@ -120,7 +118,7 @@ static size_t function_probes(const struct memory *memory, const struct memory_p
 	if (!(heap ? options->alloc : options->map))
 		return 0;
 	if (function->kind == ALLOC_FREE) {
-		if (options->heap && !process->entries)
+		if (options->heap && !options->no_returns)
 			probes[n++] = probe_of(function, KERNEL_FREE_ENTER, flags);
 		return n;
 	}
@@ -136,7 +134,7 @@ static size_t function_probes(const struct memory *memory, const struct memory_p
 		return n;
 	}
 	/* Without a return it cannot be told when the inner one is over. */
-	if (process->entries && function->inner && function->kind != ALLOC_REALLOC)
+	if (options->no_returns && function->inner && function->kind != ALLOC_REALLOC)
 		return 0;
 	if (returns && options->session) {
 		probes[n++] = probe_of(function, KERNEL_ALLOC_SESSION, flags | ALLOC_RETURN_SEEN);
@@ -179,8 +177,7 @@ static void memory_attach(const struct memory *memory, const struct memory_file 
 		if (allocator != file->allocators[0] &&
 		    is_found(file->allocators[0], function->probe))
 			continue;
-		more = function_probes(memory, process, function, probes + n);
-
+		more = function_probes(memory, function, probes + n);
 		process->functions += more > 0;
 		n += more;
 	}
@@ -267,40 +264,6 @@ static struct memory_file *memory_file(struct memory *memory, int fd, const char
 	return file;
 }
 
-bool memory_parse_seccomp(const char *status)
-{
-	const char *line = strstr(status, "\nSeccomp:");
-
-	return line && strtol(line + strlen("\nSeccomp:"), NULL, 10) > 0;
-}
-
-/* Whether a probe at a return would kill the process. */
-static bool fears_returns(struct memory *memory, pid_t pid)
-{
-	char path[64], text[8192];
-	AUTO_CLOSE int fd = -1;
-	ssize_t n;
-
-	if (memory->returns_pass == 1)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n < 0)
-		return false;
-	text[n] = '\0';
-	if (!memory_parse_seccomp(text))
-		return false;
-	if (memory->returns_pass < 0)
-		memory->returns_pass = memory->options->returns_pass_seccomp();
-	if (memory->returns_pass)
-		return false;
-	log_warn(
-		"process %d is under seccomp, and this kernel would have it killed at a probe on a function's return: its allocations count at their entry, failed ones too, and its live heap is not followed; use Linux 6.14 or newer",
-		pid);
-	return true;
-}
-
 static struct memory_process *memory_process(struct memory *memory, pid_t pid, bool forked)
 {
 	struct memory_process *process;
@@ -318,10 +281,8 @@ static struct memory_process *memory_process(struct memory *memory, pid_t pid, b
 		return NULL;
 	}
 	process->pid = alone ? pid : 0;
-	process->entries = fears_returns(memory, pid);
 	memory->counts.processes++;
 	memory->counts.late += alone && forked;
-	memory->counts.entries += process->entries;
 	memory->processes[memory->nprocesses++] = process;
 	return process;
 }
@@ -334,6 +295,18 @@ static bool process_has(const struct memory_process *process, const struct memor
 		if (process->files[i] == file)
 			return true;
 	return false;
+}
+
+/* The kernel's filter knows a process by its first thread. */
+static void say_leaderless(struct memory *memory, struct memory_process *process, pid_t pid)
+{
+	if (process->leaderless || process->nfiles)
+		return;
+	process->leaderless = true;
+	memory->counts.processes--;
+	log_warn(
+		"process %d: its first thread has ended, so no probe can be kept within it: its allocations are not counted",
+		pid);
 }
 
 int memory_add_process(struct memory *memory, pid_t pid, bool forked)
@@ -349,6 +322,10 @@ int memory_add_process(struct memory *memory, pid_t pid, bool forked)
 	process = memory_process(memory, pid, forked);
 	if (!process)
 		return -ENOMEM;
+	if (memory->options->confined && n && maps[0].task != pid) {
+		say_leaderless(memory, process, pid);
+		return 0;
+	}
 	before = process->functions;
 	n = procmaps_unique(maps, n);
 	for (i = 0; i < n; i++) {
