@@ -148,11 +148,28 @@ static __always_inline u64 sample_distance(void)
 	return (sample_exponential() * knob_sample >> 24) + 1;
 }
 
+/* How many blocks of BYTES are WEIGHT bytes. A part of one is one at that part of the times. */
+static __always_inline u32 weight_objects(u64 bytes, u64 weight)
+{
+	u64 n, rest;
+
+	if (!bytes)
+		return 1;
+	n = weight / bytes;
+	rest = weight % bytes;
+	/* The product must fit. */
+	for (; bytes >> 32; bytes >>= 16)
+		rest >>= 16;
+	if (((u64)bpf_get_prandom_u32() * bytes >> 32) < rest)
+		n++;
+	return n > ~0u ? ~0u : (u32)n;
+}
+
 /* Whether the next sample falls into a block of BYTES. Then how many bytes and objects that stands for: the chance was
  * 1 - exp(-BYTES / knob_sample), and the weight is what makes the expected sum right. */
 static __noinline bool sample_hits(struct thread_state *t, u64 bytes, u64 *weight, u32 *objects_)
 {
-	u64 size = bytes ? bytes : 1, at, low, high, rest;
+	u64 size = bytes ? bytes : 1, at, low, high;
 	u32 index;
 
 	if (!weight || !objects_)
@@ -175,11 +192,7 @@ static __noinline bool sample_hits(struct thread_state *t, u64 bytes, u64 *weigh
 	low = sample_weight[index];
 	high = sample_weight[index + 1];
 	at = (low + ((high - low) * (at & 0xffff) >> 16)) * knob_sample >> 20;
-	*objects_ = (u32)(at / size);
-	/* A part of an object is one at that part of the times. */
-	rest = at % size;
-	if (((u64)bpf_get_prandom_u32() * size >> 32) < rest)
-		(*objects_)++;
+	*objects_ = weight_objects(size, at);
 	if (bytes)
 		*weight = at;
 	return true;
@@ -391,6 +404,57 @@ int free_enter(struct pt_regs *ctx)
 		return 0;
 	t = thread_of(task, cookie);
 	if (t)
+		heap_drop(t, block);
+	return 0;
+}
+
+/* The site of a marker of otel_memory, and the block that it tells of. */
+static __always_inline struct wire_alloc_site *marker_block(struct pt_regs *ctx, u64 cookie,
+							    u64 *block)
+{
+	u32 index = COOKIE_DEF(cookie);
+	struct wire_alloc_site *site = bpf_map_lookup_elem(&alloc_sites, &index);
+
+	if (site && read_operand(ctx, &site->block, block) == 0)
+		return site;
+	count_loss(LOSS_UNREADABLE_ARG, 1);
+	return NULL;
+}
+
+/* A sample that the program has taken by itself, with the bytes that it stands for: of those --alloc-sample takes none of its
+ * own. */
+SEC("?uprobe")
+int alloc_marker(struct pt_regs *ctx)
+{
+	u64 cookie = bpf_get_attach_cookie(ctx), block, bytes, weight;
+	struct thread_state *t = thread_of(bpf_get_current_task_btf(), cookie);
+	struct wire_alloc_site *site;
+	u32 n, row;
+
+	if (!t)
+		return 0;
+	site = marker_block(ctx, cookie, &block);
+	if (!site)
+		return 0;
+	if (read_operand(ctx, &site->bytes, &bytes) || read_operand(ctx, &site->weight, &weight) ||
+	    (bytes | weight) >> ADDRESS_BITS) {
+		count_loss(LOSS_UNREADABLE_ARG, 1);
+		return 0;
+	}
+	n = weight_objects(bytes, weight);
+	row = alloc_count(t, n, weight);
+	if (knob_heap && row && block)
+		heap_follow(t, block, row, n, weight);
+	return 0;
+}
+
+SEC("?uprobe")
+int free_marker(struct pt_regs *ctx)
+{
+	u64 cookie = bpf_get_attach_cookie(ctx), block;
+	struct thread_state *t = thread_of(bpf_get_current_task_btf(), cookie);
+
+	if (t && marker_block(ctx, cookie, &block))
 		heap_drop(t, block);
 	return 0;
 }

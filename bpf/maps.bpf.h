@@ -176,6 +176,14 @@ struct {
 	__type(value, struct wire_object);
 } objects SEC(".maps");
 
+/* Sites of otel_memory's markers, by the cookie's definition. The loader fills it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ALLOC_SITES_MAX);
+	__type(key, u32);
+	__type(value, struct wire_alloc_site);
+} alloc_sites SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ASYNC_MAX);

@@ -92,6 +92,15 @@ struct wire_object {
 	u32 objects; /* that it stands for; 1 without --alloc-sample */
 };
 
+/* What a site of otel_memory:alloc and :free reads. */
+struct wire_alloc_site {
+	struct operand block;
+	struct operand bytes;  /* alloc alone */
+	struct operand weight; /* bytes of all the blocks that this sample stands for */
+};
+
+#define ALLOC_SITES_MAX 1024u /* in the cookie's place of the definition */
+
 /* Flags of the cookie of an allocator's function. */
 #define ALLOC_ENTRY_TELLS \
 	0x1u /* the entry says what is allocated; but for large blocks, which may fail */

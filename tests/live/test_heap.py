@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from harness import LiveTest, ROOT, SPANTRACE, Attached, Target, Trace, program, trace
+from harness import LiveTest, ROOT, SPANTRACE, Attached, Target, Trace, program, run, trace
 from test_alloc import KEYS, PRELOADED, MemoryTest, counted, ledger
 
 FIRST, SECOND = "allocs:first", "allocs:second"
@@ -126,6 +126,52 @@ class Processes(MemoryTest):
             target.go()
             target.end()
             attached.wait()
+
+
+class Markers(MemoryTest):
+    """A process that tells of its own samples by otel_memory's markers is believed, and its allocator left alone."""
+    N = 1000
+    TOLD = [100 * N, 4800 * N, 50 * N, 2400 * N]
+
+    def of_work(self, t):
+        return [t.sum(key, "otel:work") for key in KEYS]
+
+    def test_instead_of_the_allocator(self):
+        t = trace(program("otel"), str(self.N), options=["-m", "heap"])
+        self.assertEqual(t.stdout, f"told {self.N}\n")
+        self.assertEqual(self.of_work(t), self.TOLD)
+        self.assertEqual(t.json["memory"]["markers"], 2)
+        # What the dynamic linker and printf allocate nobody tells of.
+        self.assertEqual(t.sum("alloc_objects"), 0)
+        self.assertEqual(t.events("otel_memory:alloc"), [])
+        self.assert_lossless(t)
+
+    def test_alloc_alone(self):
+        t = trace(program("otel"), str(self.N), options=["-m", "alloc"])
+        self.assertEqual([t.sum(key, "otel:work") for key in KEYS[:2]], self.TOLD[:2])
+        self.assertEqual(t.json["memory"]["markers"], 1)
+
+    def test_not_asked_for_they_are_silent(self):
+        t = trace(program("otel"), str(self.N), options=["-m", "wall"])
+        self.assertEqual(t.stdout, "told 0\n")
+
+    def test_they_come_with_a_library(self):
+        """Until then the allocator's functions are probed, and what they gave stays followed."""
+        with tempfile.TemporaryDirectory() as folder:
+            library = os.path.join(folder, "otel.so")
+            subprocess.run(["gcc", "-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", "-I" + ROOT + "/usdt", "-o", library,
+                            ROOT + "/tests/programs/otel.c"], check=True)
+            follow = Followed("/usr/bin/python3", "-I", "-c",
+                              f"import ctypes; l = ctypes.CDLL({library!r}); input(); l.emit({self.N})",
+                              options=["-m", "heap"])
+            follow.expect("functions of its allocators are probed")
+            follow.expect("its own markers tell of allocations, at 2 sites")
+            t = follow.end("\n")
+        self.assertEqual(self.of_work(t), self.TOLD)
+        self.assertGreater(t.sum("alloc_objects"), 0)
+
+    def test_list_says_so(self):
+        self.assertIn("-m alloc and -m heap count by its markers", run("list", program("otel")).stdout)
 
 
 class Confined(MemoryTest):

@@ -344,6 +344,19 @@ static void mode_longjmp(void)
 	SPAN_EXIT(allocs, first);
 }
 
+/* All that every allocator is put through, in one trace: with limited memory at last. */
+static void mode_all(void)
+{
+	unsigned long rounds = n;
+
+	mode_kinds();
+	mode_realloc();
+	n = 10 * rounds;
+	mode_threads();
+	n = rounds;
+	mode_fail();
+}
+
 /* --- mappings --------------------------------------------------------------------------------------------- */
 
 static void mode_maps(void)
@@ -561,21 +574,14 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} modes[] = {
-		{"kinds", mode_kinds},
-		{"realloc", mode_realloc},
-		{"fail", mode_fail},
-		{"many", mode_many},
-		{"hold", mode_hold},
-		{"threads", mode_threads},
-		{"later", mode_later},
-		{"longjmp", mode_longjmp},
-		{"maps", mode_maps},
-		{"seccomp", mode_seccomp},
-		{"fork", mode_fork},
-		{"attach", mode_attach},
-		{"strict", mode_strict},
-		{"confined", mode_confined},
-		{"leaderless", mode_leaderless},
+		{"all", mode_all},           {"kinds", mode_kinds},
+		{"realloc", mode_realloc},   {"fail", mode_fail},
+		{"many", mode_many},         {"hold", mode_hold},
+		{"threads", mode_threads},   {"later", mode_later},
+		{"longjmp", mode_longjmp},   {"maps", mode_maps},
+		{"seccomp", mode_seccomp},   {"fork", mode_fork},
+		{"attach", mode_attach},     {"strict", mode_strict},
+		{"confined", mode_confined}, {"leaderless", mode_leaderless},
 	};
 	size_t i;
 

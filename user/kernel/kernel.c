@@ -91,6 +91,8 @@ static void kernel_configure_memory(struct kernel *kernel, const struct kernel_o
 	bpf_program__set_autoload(skel->progs.alloc_return, options->alloc && !options->session);
 	bpf_program__set_autoload(skel->progs.alloc_session, options->alloc && options->session);
 	bpf_program__set_autoload(skel->progs.free_enter, options->heap);
+	bpf_program__set_autoload(skel->progs.alloc_marker, options->alloc);
+	bpf_program__set_autoload(skel->progs.free_marker, options->heap);
 	bpf_program__set_autoload(skel->progs.map_enter, options->map && !options->session);
 	bpf_program__set_autoload(skel->progs.map_return, options->map && !options->session);
 	bpf_program__set_autoload(skel->progs.map_session, options->map && options->session);
@@ -333,6 +335,10 @@ struct bpf_program *kernel_program(struct kernel *kernel, enum kernel_program pr
 		return skel->progs.alloc_return;
 	case KERNEL_FREE_ENTER:
 		return skel->progs.free_enter;
+	case KERNEL_ALLOC_MARKER:
+		return skel->progs.alloc_marker;
+	case KERNEL_FREE_MARKER:
+		return skel->progs.free_marker;
 	case KERNEL_ALLOC_SESSION:
 		return skel->progs.alloc_session;
 	case KERNEL_MAP_ENTER:

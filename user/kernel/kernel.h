@@ -54,6 +54,8 @@ enum kernel_program {
 	KERNEL_ALLOC_ENTER,
 	KERNEL_ALLOC_RETURN, /* runs when the function returns */
 	KERNEL_FREE_ENTER,
+	KERNEL_ALLOC_MARKER,
+	KERNEL_FREE_MARKER,
 	KERNEL_ALLOC_SESSION, /* runs at the entry and, where that asks for it, at the return */
 	KERNEL_MAP_ENTER,
 	KERNEL_MAP_RETURN,
@@ -88,6 +90,8 @@ int kernel_set_site(struct kernel *kernel, u32 site, const struct wire_site *val
 /* The async definitions, where named parents are looked for; at most ASYNC_DEFS_MAX, later ones are not
  * looked for. */
 int kernel_set_async_defs(struct kernel *kernel, const u32 *defs, u32 n);
+/* What a site of otel_memory's markers reads. 0, -ENOSPC or -errno. */
+int kernel_set_alloc_site(struct kernel *kernel, u32 index, const struct wire_alloc_site *value);
 /* Traces process PID from now on. 0 or -errno. */
 int kernel_add_process(struct kernel *kernel, pid_t pid);
 

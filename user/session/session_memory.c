@@ -71,7 +71,7 @@ bool session_has_probes(const struct session *s)
 	plan_count(s->plan, &counts);
 	if (s->memory)
 		memory_count(s->memory, &memory);
-	return counts.attached || memory.functions;
+	return counts.attached || memory.functions || memory.markers;
 }
 
 void session_tick_memory(struct session *s, u64 now_ns)
