@@ -196,8 +196,8 @@ class Confined(MemoryTest):
 
     def test_from_the_begin(self):
         def check():
-            for mode in "seccomp", "strict":
-                t = trace(program("allocs"), mode, "500", options=["-m", "heap"])
+            for mode in "filter", "strict":
+                t = trace(program("confined"), mode, "500", options=["-m", "heap"])
                 shy = self.assert_confined(t, 1000)
                 self.assert_ledger(t, heap=not shy)
                 self.assertEqual(t.sum("inuse_objects", FIRST), 0 if shy else 500)
@@ -207,7 +207,7 @@ class Confined(MemoryTest):
     def test_a_thread_after_the_attach(self):
         """Blocks that the others hold stay followed."""
         def check():
-            with Target(program("allocs"), "confined", "500") as target:
+            with Target(program("confined"), "thread", "500") as target:
                 target.expect("ready")
                 attached = Attached(target.pid, options=["-m", "heap"])
                 target.go()
@@ -225,7 +225,7 @@ class Confined(MemoryTest):
 
     def test_mappings(self):
         def check():
-            t = trace(program("allocs"), "seccomp", "5", options=["-m", "mmap"])
+            t = trace(program("confined"), "filter", "5", options=["-m", "mmap"])
             self.assertEqual(t.status, 0)
 
         self.each(check)

@@ -1,83 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocates what it knows, in spans, and says at its end what that was: for each span a line
- *   NAME objects bytes inuse_objects inuse_bytes
- * The ledger and the printing allocate nothing. What an allocator does with a request is its own affair, so the ledger
- * goes by what came back: a null pointer counts as nothing.
+/* Allocates what it knows, in spans, and says at its end what that was: see ledger.h.
  *
  *   allocs MODE [N [M]]
  */
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "spantrace.h"
+#include "ledger.h"
 
 static unsigned long n = 1000, m = 8;
 
-struct ledger {
-	const char *name;
-	unsigned long objects, bytes, inuse_objects, inuse_bytes;
-};
-
-static struct ledger first = {.name = "allocs:first"}, second = {.name = "allocs:second"};
-
-static void say(const struct ledger *l)
-{
-	char line[160];
-	int len = snprintf(line, sizeof(line), "%s %lu %lu %lu %lu\n", l->name, l->objects,
-			   l->bytes, l->inuse_objects, l->inuse_bytes);
-
-	if (write(1, line, (size_t)len) != len)
-		_exit(3);
-}
-
-/* A block came back for a request of BYTES, or did not. */
-static void *got(struct ledger *l, void *block, unsigned long bytes)
-{
-	if (!block)
-		return NULL;
-	l->objects++;
-	l->bytes += bytes;
-	l->inuse_objects++;
-	l->inuse_bytes += bytes;
-	return block;
-}
-
-static void gone(struct ledger *l, unsigned long bytes)
-{
-	l->inuse_objects--;
-	l->inuse_bytes -= bytes;
-}
-
-/* So that no compiler knows what these are. */
-static void *(*volatile do_malloc)(size_t) = malloc;
 static void *(*volatile do_calloc)(size_t, size_t) = calloc;
 static void *(*volatile do_realloc)(void *, size_t) = realloc;
 static void *(*volatile do_reallocarray)(void *, size_t, size_t) = reallocarray;
-static void (*volatile do_free)(void *) = free;
-
-static void drop(struct ledger *l, void *block, unsigned long bytes)
-{
-	if (!block)
-		return;
-	do_free(block);
-	gone(l, bytes);
-}
 
 /* --- every way to a block ---------------------------------------------------------------------------- */
 
@@ -184,34 +129,6 @@ static void mode_fail(void)
 			_exit(4);
 		drop(&first, got(&first, do_malloc(2u << 20), 2u << 20), 2u << 20);
 	}
-	SPAN_EXIT(allocs, first);
-}
-
-/* --- many, and kept ---------------------------------------------------------------------------------- */
-
-static void mode_many(void)
-{
-	unsigned long i;
-
-	for (i = 0; i < n; i++) {
-		unsigned long bytes = 8 + (i & 127);
-
-		if (i % 1000 == 0)
-			SPAN_ENTER(allocs, first);
-		drop(&first, got(&first, do_malloc(bytes), bytes), bytes);
-		if (i % 1000 == 999)
-			SPAN_EXIT(allocs, first);
-	}
-}
-
-static void mode_hold(void)
-{
-	unsigned long i;
-
-	SPAN_ENTER(allocs, first);
-	for (i = 0; i < n; i++)
-		if (!got(&first, do_malloc(i % 50), i % 50))
-			_exit(4);
 	SPAN_EXIT(allocs, first);
 }
 
@@ -393,7 +310,7 @@ static void mode_fork(void)
 	if (pid == 0) {
 		if (read(0, &line, 1) != 1)
 			_exit(4);
-		mode_hold();
+		do_hold(n);
 		say(&first);
 		_exit(0);
 	}
@@ -406,7 +323,7 @@ static void mode_exec(char **argv, const char *mode)
 {
 	char times[16];
 
-	mode_hold();
+	do_hold(n);
 	say(&first);
 	snprintf(times, sizeof(times), "%lu", n);
 	execl("/proc/self/exe", argv[0], mode, times, NULL);
@@ -430,99 +347,6 @@ static void mode_thread_exec(char **argv)
 	pthread_join(id, NULL);
 }
 
-/* Nothing but what an allocator and the end of a thread need; anything else is death. */
-static void confine(void)
-{
-	static const int allowed[] = {SYS_write,   SYS_exit_group, SYS_exit,          SYS_brk,
-				      SYS_mmap,    SYS_munmap,     SYS_mremap,        SYS_futex,
-				      SYS_madvise, SYS_mprotect,   SYS_rt_sigprocmask};
-	struct sock_filter code[2 * sizeof(allowed) / sizeof(allowed[0]) + 2];
-	struct sock_fprog program = {.filter = code};
-	unsigned i;
-
-	code[program.len++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-							   offsetof(struct seccomp_data, nr));
-	for (i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
-		code[program.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-								   (unsigned)allowed[i], 0, 1);
-		code[program.len++] =
-			(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	}
-	code[program.len++] =
-		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		_exit(4);
-}
-
-/* A first block, so that the allocator has asked the kernel what it wants to know, and has room. */
-static void warm_up(void)
-{
-	do_free(do_malloc(100000));
-	do_free(do_malloc(1));
-}
-
-static void mode_seccomp(void)
-{
-	warm_up();
-	confine();
-	mode_many();
-	mode_hold();
-	say(&first);
-	_exit(0);
-}
-
-/* read, write and the end of the thread are all that is allowed. */
-static void mode_strict(void)
-{
-	warm_up();
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
-		_exit(4);
-	mode_many();
-	mode_hold();
-	say(&first);
-	syscall(SYS_exit, 0);
-}
-
-/* A thread that confines itself while others do not. */
-static void *thread_confined(void *block)
-{
-	void *mine;
-
-	warm_up();
-	mine = do_malloc(100);
-	confine();
-	SPAN_ENTER(allocs, second);
-	/* What was known of both is over. */
-	got(&second, do_realloc(block, 200), 200);
-	got(&second, do_realloc(mine, 300), 300);
-	for (unsigned long i = 0; i < n; i++)
-		if (!got(&second, do_malloc(i % 50), i % 50) ||
-		    (i % 10 == 0 && !got(&second, do_calloc(3, 5), 15)))
-			_exit(4);
-	SPAN_EXIT(allocs, second);
-	return NULL;
-}
-
-static void mode_confined(void)
-{
-	pthread_t id;
-	char line;
-	void *block;
-
-	if (write(1, "ready\n", 6) != 6 || read(0, &line, 1) != 1)
-		_exit(4);
-	mode_hold();
-	SPAN_ENTER(allocs, first);
-	block = got(&first, do_malloc(40), 40);
-	SPAN_EXIT(allocs, first);
-	if (pthread_create(&id, NULL, thread_confined, block))
-		_exit(4);
-	pthread_join(id, NULL);
-	gone(&first, 40);
-	mode_hold();
-}
-
 /* The leader ends, its threads go on, and allocate. */
 static void *thread_left(void *leader)
 {
@@ -532,7 +356,7 @@ static void *thread_left(void *leader)
 	/* Attached to by now, or not before a second line. */
 	if (m && (write(1, "alone\n", 6) != 6 || read(0, &line, 1) != 1))
 		_exit(4);
-	mode_hold();
+	do_hold(n);
 	say(&first);
 	exit(0);
 }
@@ -565,7 +389,17 @@ static void mode_attach(void)
 	for (i = 0; i < n && i < EACH_MAX; i++)
 		do_free(blocks[0][i]);
 	SPAN_EXIT(allocs, second);
-	mode_hold();
+	do_hold(n);
+}
+
+static void mode_many(void)
+{
+	do_many(n);
+}
+
+static void mode_hold(void)
+{
+	do_hold(n);
 }
 
 int main(int argc, char **argv)
@@ -574,14 +408,19 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} modes[] = {
-		{"all", mode_all},           {"kinds", mode_kinds},
-		{"realloc", mode_realloc},   {"fail", mode_fail},
-		{"many", mode_many},         {"hold", mode_hold},
-		{"threads", mode_threads},   {"later", mode_later},
-		{"longjmp", mode_longjmp},   {"maps", mode_maps},
-		{"seccomp", mode_seccomp},   {"fork", mode_fork},
-		{"attach", mode_attach},     {"strict", mode_strict},
-		{"confined", mode_confined}, {"leaderless", mode_leaderless},
+		{"all", mode_all},
+		{"kinds", mode_kinds},
+		{"realloc", mode_realloc},
+		{"fail", mode_fail},
+		{"many", mode_many},
+		{"hold", mode_hold},
+		{"threads", mode_threads},
+		{"later", mode_later},
+		{"longjmp", mode_longjmp},
+		{"maps", mode_maps},
+		{"fork", mode_fork},
+		{"attach", mode_attach},
+		{"leaderless", mode_leaderless},
 	};
 	size_t i;
 
