@@ -2,7 +2,7 @@
 /* Probes on the allocators of the traced processes.
  *
  *   process ▸ its mapped files ▸ allocator_find (once a file) ▸ probes that stand in that process alone
- *                              ▸ memory_markers_find: a process that has such markers tells by itself, its allocators are left alone
+ *                              ▸ memory_markers_find: a process that has such markers tells by itself
  *
  * Everybody runs the C library: a probe in it without the kernel's process filter would be a trap for the whole machine. Where
  * the kernel has no such filter, or the trace is of the whole machine, the probes stand in the file, and that is said.
