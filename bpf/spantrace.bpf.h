@@ -117,7 +117,7 @@ struct thread_state {
 	u32 first_row;
 	u32 stay;        /* enum stay: why it is in the kernel */
 	u32 system_path; /* where the last system tick fell */
-	u32 reserved;
+	u32 shy; /* image in which a return was left alone for seccomp, see alloc.bpf.c; 0: none */
 	struct path_memo memo[PATH_MEMO];
 	struct frame frames[FRAMES_NEAR];
 };

@@ -214,6 +214,7 @@ struct model_refused {
 struct model_memory {
 	u64 processes; /* whose allocators are probed */
 	u64 functions; /* that are probed, in all of them */
+	u64 markers;   /* sites of otel_memory's that are probed instead */
 	u64 late; /* of the processes, those probed after their fork: what came before is not counted */
 	u64 entries; /* of the processes, those whose allocations count at their entry, failed ones too */
 	u64 sample;   /* bytes between samples, on average; 0: every allocation counts */

@@ -53,7 +53,7 @@ struct wire_path {
 /* A traced process image: exec makes a new one. Key of the process table: its pid as spantrace sees it. */
 struct wire_process {
 	u32 serial; /* unique in a trace */
-	u32 reserved;
+	u32 shy;    /* a return was left alone for seccomp */
 };
 
 /* An async span that lives: key and value of the table. */
@@ -91,6 +91,15 @@ struct wire_object {
 	u32 row;     /* of the thread and path that allocated it */
 	u32 objects; /* that it stands for; 1 without --alloc-sample */
 };
+
+/* What a site of otel_memory:alloc and :free reads. */
+struct wire_alloc_site {
+	struct operand block;
+	struct operand bytes;  /* alloc alone */
+	struct operand weight; /* bytes of all the blocks that this sample stands for */
+};
+
+#define ALLOC_SITES_MAX 1024u /* in the cookie's place of the definition */
 
 /* Flags of the cookie of an allocator's function. */
 #define ALLOC_ENTRY_TELLS \
@@ -317,7 +326,7 @@ struct wire_life {
 	u32 process;
 	u32 old_process; /* fork: the parent; exec: the image before */
 	u32 pid;
-	u32 reserved;
+	u32 by_thread; /* exec: by one that was not the leader, which is gone */
 	u64 time_ns;
 	char comm[COMM_LEN];
 };

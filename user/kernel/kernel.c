@@ -91,6 +91,8 @@ static void kernel_configure_memory(struct kernel *kernel, const struct kernel_o
 	bpf_program__set_autoload(skel->progs.alloc_return, options->alloc && !options->session);
 	bpf_program__set_autoload(skel->progs.alloc_session, options->alloc && options->session);
 	bpf_program__set_autoload(skel->progs.free_enter, options->heap);
+	bpf_program__set_autoload(skel->progs.alloc_marker, options->alloc);
+	bpf_program__set_autoload(skel->progs.free_marker, options->heap);
 	bpf_program__set_autoload(skel->progs.map_enter, options->map && !options->session);
 	bpf_program__set_autoload(skel->progs.map_return, options->map && !options->session);
 	bpf_program__set_autoload(skel->progs.map_session, options->map && options->session);
@@ -112,6 +114,7 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	skel->rodata->knob_totals = options->totals;
 	skel->rodata->knob_alloc = options->alloc;
 	skel->rodata->knob_heap = options->heap;
+	skel->rodata->knob_returns_kill = options->returns_kill;
 	skel->rodata->knob_eager_forks = options->eager_forks;
 	skel->rodata->knob_usage = options->usage;
 	skel->rodata->knob_tick_ns = kernel_tick_ns();
@@ -332,6 +335,10 @@ struct bpf_program *kernel_program(struct kernel *kernel, enum kernel_program pr
 		return skel->progs.alloc_return;
 	case KERNEL_FREE_ENTER:
 		return skel->progs.free_enter;
+	case KERNEL_ALLOC_MARKER:
+		return skel->progs.alloc_marker;
+	case KERNEL_FREE_MARKER:
+		return skel->progs.free_marker;
 	case KERNEL_ALLOC_SESSION:
 		return skel->progs.alloc_session;
 	case KERNEL_MAP_ENTER:

@@ -71,6 +71,11 @@ static void session_record(void *context, const void *record, size_t size)
 	} else if (head->kind == WIRE_EXEC) {
 		session_image_ended(s, life->old_process, life->time_ns);
 		s->execs = true;
+		/* The kernel kept the probes to the leader that is gone. */
+		if (life->by_thread && s->memory) {
+			memory_end_process(s->memory, (pid_t)life->pid);
+			session_probe_memory(s, (pid_t)life->pid, true);
+		}
 		if (!s->watch)
 			session_look(s, (pid_t)life->pid);
 	} else if (head->kind == WIRE_EXIT) {

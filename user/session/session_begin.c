@@ -169,6 +169,8 @@ static int session_load(struct session *s)
 	kernel.alloc = options->metrics & METRIC_ALLOC;
 	kernel.heap = options->metrics & METRIC_HEAP;
 	kernel.map = options->metrics & METRIC_MMAP;
+	s->returns_kill = (kernel.alloc || kernel.map) && !features_returns_pass_seccomp();
+	kernel.returns_kill = s->returns_kill;
 	kernel.session = s->features.uprobe_session;
 	kernel.heap_objects = options->heap_objects;
 	kernel.alloc_sample = options->alloc_sample;

@@ -121,8 +121,10 @@ void session_describe(struct session *s, struct profile *out)
 		memory_count(s->memory, &s->memory_counts);
 	out->memory.processes = s->memory_counts.processes;
 	out->memory.functions = s->memory_counts.functions;
+	out->memory.markers = s->memory_counts.markers;
 	out->memory.late = s->memory_counts.late;
-	out->memory.entries = s->memory_counts.entries;
+	out->memory.entries =
+		s->memory_options.no_returns ? s->memory_counts.processes : kernel_shy(s->kernel);
 }
 
 int session_interval(struct session *s, u64 end_ns)

@@ -46,6 +46,7 @@ struct session {
 	struct memory_options memory_options;
 	struct memory *memory; /* NULL: allocations are not counted */
 	struct memory_counts memory_counts;
+	bool returns_kill; /* a target under seccomp dies of a probed return */
 	u64 snapped_ns;    /* when outputs were last told what is in use */
 	struct heap *heap; /* NULL: live blocks are not followed */
 	pid_t *pids;       /* of -p, with their descendants */
