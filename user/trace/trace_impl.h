@@ -36,7 +36,7 @@ struct trace_row {
 };
 
 /* Every path of a trace stands in one of these. */
-#define TRACE_PATH_LAST 4
+#define TRACE_PATH_LAST 8
 struct trace_path {
 	struct model_path model;
 	/* The row that was added to last, of those without labels, by thread's serial modulo the number. */
