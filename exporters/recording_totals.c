@@ -254,6 +254,7 @@ void recording_totals_counting(const struct model_memory *memory, struct text_bu
 		[RECORDING_COUNTED_ENTRIES] = memory->entries,
 		[RECORDING_COUNTED_SAMPLE] = memory->sample,
 		[RECORDING_COUNTED_LEAKS_NS] = memory->leaks_ns,
+		[RECORDING_COUNTED_MARKERS] = memory->markers,
 	};
 
 	recording_put(b, RECORDING_COUNTING);

@@ -196,7 +196,8 @@ enum recording_counting {
 	RECORDING_COUNTED_ENTRIES = 3,
 	RECORDING_COUNTED_SAMPLE = 4,
 	RECORDING_COUNTED_LEAKS_NS = 5,
-	RECORDING_COUNTED_NUMBERS = 6,
+	RECORDING_COUNTED_MARKERS = 6,
+	RECORDING_COUNTED_NUMBERS = 7,
 };
 
 /* The loss that only a flight recorder knows: spans of the last seconds for which its memory was too small. */

@@ -41,7 +41,7 @@ static struct profile memory_profile(struct recorded *r, const struct model_row 
 	profile.nthreads = REC_THREADS;
 	profile.rows = rows;
 	profile.nrows = n;
-	profile.memory = (struct model_memory){1, 2, 3, 4, 5, 6};
+	profile.memory = (struct model_memory){1, 2, 3, 4, 5, 6, 7};
 	return profile;
 }
 

@@ -74,6 +74,7 @@ static int read_counting(struct recording_reader *r, struct recording_bytes *b)
 		.entries = numbers[RECORDING_COUNTED_ENTRIES],
 		.sample = numbers[RECORDING_COUNTED_SAMPLE],
 		.leaks_ns = numbers[RECORDING_COUNTED_LEAKS_NS],
+		.markers = numbers[RECORDING_COUNTED_MARKERS],
 	};
 	replay_take_counting(r->replay, &memory);
 	return 0;
