@@ -32,6 +32,13 @@ enum export_counter {
 	EXPORT_COUNTERS,
 };
 
+/* How an otlp file is written. */
+enum export_encoding {
+	EXPORT_ENCODING_BY_PATH, /* protobuf where it ends in .pb, else JSON */
+	EXPORT_ENCODING_JSON,
+	EXPORT_ENCODING_PROTOBUF,
+};
+
 #define EXPORT_TITLE_SIZE 128
 
 /* `-o FORMAT,KEY=VALUE,…:PATH`, parsed. A format lists the keys it takes in ops->keys. */
@@ -43,6 +50,7 @@ struct export_options {
 	bool args; /* chrome, perfetto: labels and other facts with each slice (default 1) */
 	enum export_value value;
 	enum export_counter counter;   /* mm_profdata */
+	enum export_encoding encoding; /* otlp */
 	char title[EXPORT_TITLE_SIZE]; /* flamegraph; empty: the format's own */
 	bool color;                    /* summary: to a terminal */
 	unsigned width;                /* summary: columns of the terminal; 0: do not cut */
@@ -95,8 +103,11 @@ struct exporter_ops {
 struct exporter {
 	const struct exporter_ops *ops;
 	struct export_options options;
-	FILE *out;   /* borrowed */
-	u32 file;    /* of those that ops->file() names */
+	FILE *out; /* borrowed */
+	u32 file;  /* of those that ops->file() names */
+	/* Where a format that writes requests (otlp) gives each whole one to, in place of OUT; NULL: nowhere. 0 or -errno. */
+	int (*send)(void *to, const void *bytes, size_t len);
+	void *send_to;
 	void *state; /* the format's own */
 };
 
@@ -111,6 +122,9 @@ extern const struct exporter_ops *const exporters_all[];
  * that OPS does not take; -EINVAL for a value that KEY does not take. */
 int export_option_set(const struct exporter_ops *ops, struct export_options *o, const char *text,
 		      size_t len);
+/* What PATH says of options that were not given. */
+void export_options_settle(const struct exporter_ops *ops, struct export_options *o,
+			   const char *path);
 /* "busy", "alloc_space", … and its unit, "ns", "bytes" or "objects". */
 const char *export_value_name(enum export_value value);
 const char *export_value_unit(enum export_value value);

@@ -135,7 +135,8 @@ enum recording_counter {
 	RECORDING_MAJOR_FAULTS = 7,
 	RECORDING_SYSTEM_NS = 8, /* of cpu */
 	RECORDING_SELF_SYSTEM_NS = 9,
-	RECORDING_COUNTERS = 10,
+	RECORDING_PARENT_ID = 10, /* ASYNC under an async span: the id of that one */
+	RECORDING_COUNTERS = 11,
 };
 
 /* labels = varint (ref LABELS << 3 | how many), then for each of its keys a ref text or a zigzag number. */
