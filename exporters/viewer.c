@@ -43,6 +43,32 @@ void viewer_free(struct viewer *v)
 	flows_free(&v->flows);
 }
 
+/* --- paths ---------------------------------------------------------------------------------------------- */
+
+void viewer_names_put(struct viewer_names *names, const struct model_path *path, u32 number)
+{
+	size_t n = names->n ? names->n : 64;
+	struct viewer_named *items;
+
+	while (n <= path->id)
+		n *= 2;
+	if (n != names->n) {
+		items = reallocarray(names->items, n, sizeof(*items));
+		if (!items)
+			return;
+		memset(items + names->n, 0, (n - names->n) * sizeof(*items));
+		names->items = items;
+		names->n = n;
+	}
+	names->items[path->id] = (struct viewer_named){.path = path, .number = number};
+}
+
+void viewer_names_free(struct viewer_names *names)
+{
+	free(names->items);
+	*names = (struct viewer_names){0};
+}
+
 /* --- processes and threads ------------------------------------------------------------------------------ */
 
 static int process_of(struct viewer *v, u32 pid, struct viewer_process **out)
@@ -103,12 +129,21 @@ static int add_thread(struct viewer *v, const struct model_thread *model,
 
 static int thread_of(struct viewer *v, const struct model_thread *model, struct viewer_thread **out)
 {
-	void **found = intmap_find(&v->threads, model->serial);
+	void **found;
+	int err = 0;
 
-	if (!found)
-		return add_thread(v, model, out);
-	*out = *found;
-	return 0;
+	if (v->last && v->last->model == model) {
+		*out = v->last;
+		return 0;
+	}
+	found = intmap_find(&v->threads, model->serial);
+	if (found)
+		*out = *found;
+	else
+		err = add_thread(v, model, out);
+	if (!err)
+		v->last = *out;
+	return err;
 }
 
 /* --- spans and events ----------------------------------------------------------------------------------- */
