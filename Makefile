@@ -30,7 +30,7 @@ WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototy
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE \
 	-I$(OUTPUT) $(CFLAGS)
-LIBS := -lbpf -lelf -lz -lcapstone -lpthread -lm
+LIBS := -lcurl -lbpf -lelf -lz -lcapstone -lpthread -lm
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Werror \
 	-Wno-unused-parameter -Wno-missing-declarations
 

@@ -4,7 +4,8 @@
 # root, when everything is there. Debian and Ubuntu; elsewhere it names what to install by hand.
 set -eu
 
-build="gcc g++ make clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev libcapstone-dev systemtap-sdt-dev"
+build="gcc g++ make clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev libcapstone-dev systemtap-sdt-dev
+	libcurl4-openssl-dev"
 test="libcmocka-dev python3 gdb bpftrace lld mold musl-tools binutils clang-format clang-tidy chromium
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross libclang-rt-14-dev util-linux procps
 	libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 ltrace sqlite3"

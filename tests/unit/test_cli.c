@@ -286,6 +286,42 @@ static void test_list_options(void **state)
 	options_free(&o);
 }
 
+static void test_push(void **state)
+{
+	struct options o;
+	struct words w;
+
+	(void)state;
+	good(&w,
+	     "spantrace -a --pyroscope http://x --tag a=b --tag c=d=e --app z --spool d --spool-size 1M --push-user u --push-password-file p --push-tenant t --push-header A:b --push-ca f --push-timeout 2s --push-wait 3s",
+	     &o);
+	assert_string_equal(o.pyroscope, "http://x");
+	assert_int_equal(o.interval_ns, 10000000000);
+	assert_int_equal(o.ntags, 2);
+	assert_string_equal(o.tags[1], "c=d=e");
+	assert_string_equal(o.app, "z");
+	assert_string_equal(o.push.spool, "d");
+	assert_int_equal(o.push.spool_bytes, 1 << 20);
+	assert_string_equal(o.push.user, "u");
+	assert_string_equal(o.push.password_file, "p");
+	assert_string_equal(o.push.tenant, "t");
+	assert_int_equal(o.push.nheaders, 1);
+	assert_string_equal(o.push.headers[0], "A:b");
+	assert_string_equal(o.push.ca_file, "f");
+	assert_int_equal(o.push.timeout_ns, 2000000000);
+	assert_int_equal(o.push_wait_ns, 3000000000);
+	assert_int_equal(o.noutputs, 0); /* nobody is there to read a summary */
+	options_free(&o);
+
+	good(&w, "spantrace -a --pyroscope http://x -o a.pb.gz --push-token-file t", &o);
+	assert_string_equal(o.push.token_file, "t");
+	assert_int_equal(o.noutputs, 1);
+	assert_int_equal(o.outputs[0].options.interval_ns, 0); /* one of all */
+	assert_int_equal(o.interval_ns, 10000000000);
+	assert_int_equal(o.push_wait_ns, PUSH_WAIT_NS);
+	options_free(&o);
+}
+
 static void test_mistakes(void **state)
 {
 	static const char pid_fix[] = " is not a process id; write -p 123 or -p 123,456\n";
@@ -361,7 +397,21 @@ static void test_mistakes(void **state)
 		 "unexpected \"app\"; to run a program write: spantrace [OPTION…] -- app\n", ""},
 		{"s -z", "unknown option -z; see spantrace --help\n", ""},
 		{"s -qz", "unknown option -z; see spantrace --help\n", ""},
-		{"s --pyroscope http://x", "unknown option --pyroscope; see spantrace --help\n",
+		{"s -a --pyroscope", "--pyroscope needs a value", ""},
+		{"s -a --pyroscope ''", "--pyroscope: no URL", ""},
+		{"s -a --spool d", "--spool: there is no server to push to; give --pyroscope URL",
+		 ""},
+		{"s -a --tag a=b", "--tag: there is no server to push to", ""},
+		{"s -a --pyroscope u --tag a", "--tag: \"a\" is not understood; write KEY=VALUE",
+		 ""},
+		{"s -a --pyroscope u --tag =a", "--tag: \"=a\" is not understood", ""},
+		{"s -a --pyroscope u --app ''", "--app: the name is empty", ""},
+		{"s -a --pyroscope u --spool-size 1M", "--spool-size needs --spool DIR", ""},
+		{"s -a --pyroscope u --spool d --spool-size 1", "--spool-size: \"1\" is not a size",
+		 ""},
+		{"s -a --pyroscope u --push-password-file f",
+		 "--push-password-file needs --push-user", ""},
+		{"s -a --pyroscope u --interval 200ms", "--interval: --pyroscope needs 1s at least",
 		 ""},
 		{"s --json=x", "--json takes no value\n", ""},
 		{"s -a -d", "-d needs a value; see spantrace --help\n", ""},
@@ -518,7 +568,8 @@ int main(void)
 		cmocka_unit_test(test_options),       cmocka_unit_test(test_outputs),
 		cmocka_unit_test(test_list_options),  cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_list_mistakes), cmocka_unit_test(test_main),
-		cmocka_unit_test(test_rules),         cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_push),          cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_interval),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

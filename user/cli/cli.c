@@ -39,6 +39,19 @@ enum {
 	OPT_HEAP_OBJECTS,
 	OPT_HEAP_INTERVAL,
 	OPT_LEAKS,
+	OPT_PYROSCOPE,
+	OPT_APP,
+	OPT_TAG,
+	OPT_SPOOL,
+	OPT_SPOOL_SIZE,
+	OPT_PUSH_USER,
+	OPT_PUSH_PASSWORD_FILE,
+	OPT_PUSH_TOKEN_FILE,
+	OPT_PUSH_TENANT,
+	OPT_PUSH_HEADER,
+	OPT_PUSH_CA,
+	OPT_PUSH_TIMEOUT,
+	OPT_PUSH_WAIT,
 };
 
 static const struct cli_option options_table[] = {
@@ -87,6 +100,26 @@ static const struct cli_option options_table[] = {
 	{OPT_HEAP_INTERVAL, "heap-interval", "TIME",
 	 "a snapshot of the live heap that often (default 10s)", FOR_BOTH},
 	{OPT_LEAKS, "leaks", "TIME", "show what was not freed for that long", FOR_BOTH},
+	{OPT_PYROSCOPE, "pyroscope", "URL",
+	 "profiles to this server, one every --interval (default 10s)", FOR_BOTH},
+	{OPT_APP, "app", "NAME", "what the server calls it (default: each process by its name)",
+	 FOR_BOTH},
+	{OPT_TAG, "tag", "KEY=VALUE", "a label of all that the server gets; repeatable", FOR_BOTH},
+	{OPT_SPOOL, "spool", "DIR", "keep there what a server does not take yet", FOR_BOTH},
+	{OPT_SPOOL_SIZE, "spool-size", "SIZE", "… at most so much of it (default 256M)", FOR_BOTH},
+	{OPT_PUSH_USER, "push-user", "NAME", "basic authentication at servers", FOR_BOTH},
+	{OPT_PUSH_PASSWORD_FILE, "push-password-file", "FILE",
+	 "… its password (default: $SPANTRACE_PUSH_PASSWORD)", FOR_BOTH},
+	{OPT_PUSH_TOKEN_FILE, "push-token-file", "FILE",
+	 "a bearer token for servers (default: $SPANTRACE_PUSH_TOKEN)", FOR_BOTH},
+	{OPT_PUSH_TENANT, "push-tenant", "NAME", "the tenant: X-Scope-OrgID", FOR_BOTH},
+	{OPT_PUSH_HEADER, "push-header", "NAME:VALUE",
+	 "a header for servers; NAME:@FILE for a secret; repeatable", FOR_BOTH},
+	{OPT_PUSH_CA, "push-ca", "FILE", "trust these certificates, and no others", FOR_BOTH},
+	{OPT_PUSH_TIMEOUT, "push-timeout", "TIME",
+	 "give a server that long for an answer (default 30s)", FOR_BOTH},
+	{OPT_PUSH_WAIT, "push-wait", "TIME", "at the end wait that long for servers (default 5s)",
+	 FOR_BOTH},
 	{OPT_JSON, "json", NULL, "JSON to stdout", FOR_BOTH | FOR_LIST},
 	{'q', "quiet", NULL, "errors only", FOR_BOTH | FOR_LIST},
 	{'v', "verbose", NULL, "more; twice: everything", FOR_BOTH | FOR_LIST},
@@ -95,6 +128,46 @@ static const struct cli_option options_table[] = {
 };
 
 #define NOPTIONS (sizeof(options_table) / sizeof(options_table[0]))
+
+/* Those of delivery to servers. */
+static int take_push_option(struct options *o, int letter, const char *arg)
+{
+	switch (letter) {
+	case OPT_PYROSCOPE:
+		return cli_value_url(&o->pyroscope, "--pyroscope", arg);
+	case OPT_APP:
+		return cli_value_app(o, arg);
+	case OPT_TAG:
+		return cli_value_tag(o, arg);
+	case OPT_SPOOL:
+		o->push.spool = arg;
+		return 0;
+	case OPT_SPOOL_SIZE:
+		return cli_value_spool_size(o, arg);
+	case OPT_PUSH_USER:
+		o->push.user = arg;
+		return 0;
+	case OPT_PUSH_PASSWORD_FILE:
+		o->push.password_file = arg;
+		return 0;
+	case OPT_PUSH_TOKEN_FILE:
+		o->push.token_file = arg;
+		return 0;
+	case OPT_PUSH_TENANT:
+		o->push.tenant = arg;
+		return 0;
+	case OPT_PUSH_HEADER:
+		return cli_value_push_header(o, arg);
+	case OPT_PUSH_CA:
+		o->push.ca_file = arg;
+		return 0;
+	case OPT_PUSH_TIMEOUT:
+		return cli_value_time(&o->push.timeout_ns, "--push-timeout", 1000000, arg);
+	case OPT_PUSH_WAIT:
+		return cli_value_time(&o->push_wait_ns, "--push-wait", 0, arg);
+	}
+	return -EINVAL;
+}
 
 static int take_option(void *context, int letter, const char *arg)
 {
@@ -177,7 +250,7 @@ static int take_option(void *context, int letter, const char *arg)
 		o->action = ACTION_VERSION;
 		return 1;
 	}
-	return -EINVAL;
+	return take_push_option(o, letter, arg);
 }
 
 /* Which of -p, -a and -- CMD it is: one, and one only. REST are the words after the options. */
@@ -222,7 +295,7 @@ int cli_settle_outputs(struct options *o)
 	struct options_output output;
 	int err;
 
-	if (o->noutputs && !o->json)
+	if ((o->noutputs || o->pyroscope) && !o->json)
 		return 0;
 	err = cli_default_output(o->json, &output);
 	return err ? err : cli_add_output(o, &output);
@@ -239,9 +312,12 @@ static int settle_interval(struct options *o)
 		o->outputs[i].options.interval_ns = o->interval_ns;
 		taken = true;
 	}
-	if (!o->interval_ns || taken)
+	if (o->pyroscope && !o->interval_ns)
+		o->interval_ns = PUSH_INTERVAL_NS;
+	if (!o->interval_ns || taken || o->pyroscope)
 		return 0;
-	log_error("--interval: no output is written by intervals; give -o pprof:FILE");
+	log_error(
+		"--interval: no output is written by intervals; give -o pprof:FILE or --pyroscope URL");
 	return -EINVAL;
 }
 
@@ -271,6 +347,7 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 			    .rows = ROWS_DEFAULT,
 			    .heap_objects = HEAP_OBJECTS_DEFAULT,
 			    .heap_interval_ns = HEAP_INTERVAL_NS,
+			    .push_wait_ns = PUSH_WAIT_NS,
 			    .parts.keep = PARTS_KEEP_ALL};
 	/* A trace stops at the first word that is no option: what follows is another program's. */
 	const struct cli_grammar grammar = {
@@ -300,6 +377,8 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 		if (!err && form == FOR_RECORD)
 			err = cli_settle_record(&o);
 		if (!err)
+			err = cli_settle_push(&o);
+		if (!err)
 			err = settle_interval(&o);
 		if (!err && form != FOR_LIST)
 			err = cli_settle_memory(&o);
@@ -309,6 +388,7 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 			goto out;
 		o.argv = argv + words.rest;
 		o.argc = (size_t)(argc - words.rest);
+		o.push.headers = o.push_headers;
 	}
 	*out = o;
 	o = (struct options){0};
@@ -346,6 +426,8 @@ void options_free(struct options *o)
 	free(o->by);
 	free(o->parts.triggers);
 	free(o->allocators);
+	free(o->tags);
+	free(o->push_headers);
 	*o = (struct options){0};
 }
 

@@ -21,6 +21,7 @@
 #include "../../include/version.h"
 #include "../pair/pair_spec.h"
 #include "../pair/rules.h"
+#include "../push/push.h"
 #include "../recording/parts.h"
 #include "../recording/trigger.h"
 
@@ -66,7 +67,9 @@ struct options_parts {
 #define PART_BYTES_MIN (256u << 10)
 #define LAST_MIN_NS    1000000000ull
 
-#define INTERVAL_MIN_NS 100000000ull
+#define INTERVAL_MIN_NS      100000000ull
+#define PUSH_INTERVAL_NS     10000000000ull
+#define PUSH_INTERVAL_MIN_NS 1000000000ull
 
 #define RING_BYTES_DEFAULT (8u << 20)
 #define RING_BYTES_MIN     (64u << 10)
@@ -82,9 +85,16 @@ struct options {
 	const char *cgroup; /* of MODE_ALL only those in it; NULL: all */
 	char **argv;        /* the command to run, or the files of `list`; NULL-terminated */
 	size_t argc;
-	size_t ring_bytes; /* of each CPU; a power of two */
-	u64 duration_ns;   /* 0: until a signal or the last target's end */
-	u64 interval_ns;   /* of periodic profiles; 0: none */
+	size_t ring_bytes;     /* of each CPU; a power of two */
+	u64 duration_ns;       /* 0: until a signal or the last target's end */
+	u64 interval_ns;       /* of periodic profiles; 0: none */
+	const char *pyroscope; /* URL of the server that gets them; NULL: none */
+	const char *app;       /* what it calls all that is traced; NULL: by process */
+	const char **tags;     /* "KEY=VALUE" */
+	size_t ntags;
+	struct push_access push; /* how servers are reached; its headers are the next */
+	const char **push_headers;
+	u64 push_wait_ns; /* for what is not delivered at the end */
 	struct options_output *outputs;
 	size_t noutputs;
 	u32 metrics; /* METRIC_* */

@@ -48,4 +48,13 @@ int cli_settle_parts(const struct options *o);
 /* What `record` writes, where -o does not say it; and whether its options go together. */
 int cli_settle_record(struct options *o);
 
+/* cli_push.c, as above. */
+int cli_value_url(const char **url, const char *option, const char *text);
+int cli_value_app(struct options *o, const char *text);
+int cli_value_tag(struct options *o, const char *text);
+int cli_value_push_header(struct options *o, const char *text);
+int cli_value_spool_size(struct options *o, const char *text);
+/* Which options of delivery go together. Before the outputs' interval is settled. */
+int cli_settle_push(struct options *o);
+
 #endif

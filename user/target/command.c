@@ -28,6 +28,9 @@ static void command_exec(char *const *argv, int error_fd)
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* Meant for us alone. */
+	unsetenv("SPANTRACE_PUSH_TOKEN");
+	unsetenv("SPANTRACE_PUSH_PASSWORD");
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
 		execvp(argv[0], argv);
 	err = errno;
