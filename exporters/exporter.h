@@ -34,7 +34,7 @@ enum export_counter {
 
 /* How an otlp file is written. */
 enum export_encoding {
-	EXPORT_ENCODING_BY_PATH, /* protobuf where it ends in .pb, else JSON */
+	EXPORT_ENCODING_BY_PATH, /* protobuf where it ends in .pb or is a URL, else JSON */
 	EXPORT_ENCODING_JSON,
 	EXPORT_ENCODING_PROTOBUF,
 };
@@ -68,6 +68,7 @@ struct export_options {
 	}
 
 struct exporter;
+struct text_buf;
 
 struct exporter_ops {
 	const char *name;      /* "folded" */
@@ -105,8 +106,9 @@ struct exporter {
 	struct export_options options;
 	FILE *out; /* borrowed */
 	u32 file;  /* of those that ops->file() names */
-	/* Where a format that writes requests (otlp) gives each whole one to, in place of OUT; NULL: nowhere. 0 or -errno. */
-	int (*send)(void *to, const void *bytes, size_t len);
+	/* Where a format that writes requests (otlp) gives each whole one to, in place of OUT; it may take the bytes away.
+	 * NULL: nowhere. 0 or -errno. */
+	int (*send)(void *to, struct text_buf *request);
 	void *send_to;
 	void *state; /* the format's own */
 };
@@ -122,9 +124,9 @@ extern const struct exporter_ops *const exporters_all[];
  * that OPS does not take; -EINVAL for a value that KEY does not take. */
 int export_option_set(const struct exporter_ops *ops, struct export_options *o, const char *text,
 		      size_t len);
-/* What PATH says of options that were not given. */
+/* What PATH, a file's or a server's, says of options that were not given. */
 void export_options_settle(const struct exporter_ops *ops, struct export_options *o,
-			   const char *path);
+			   const char *path, bool is_url);
 /* "busy", "alloc_space", … and its unit, "ns", "bytes" or "objects". */
 const char *export_value_name(enum export_value value);
 const char *export_value_unit(enum export_value value);

@@ -39,11 +39,11 @@ const struct exporter_ops *exporter_by_name(const char *name)
 }
 
 void export_options_settle(const struct exporter_ops *ops, struct export_options *o,
-			   const char *path)
+			   const char *path, bool is_url)
 {
 	if (ops == &exporter_otlp && o->encoding == EXPORT_ENCODING_BY_PATH)
-		o->encoding =
-			matched(path, ".pb") ? EXPORT_ENCODING_PROTOBUF : EXPORT_ENCODING_JSON;
+		o->encoding = is_url || matched(path, ".pb") ? EXPORT_ENCODING_PROTOBUF
+							     : EXPORT_ENCODING_JSON;
 }
 
 const struct exporter_ops *exporter_by_path(const char *path)

@@ -131,12 +131,12 @@ static struct otlp_thread *thread_of(struct otlp *o, const struct model_thread *
 static int send_request(struct otlp *o)
 {
 	struct exporter *e = o->exporter;
-	const struct text_buf *request = &o->request;
+	struct text_buf *request = &o->request;
 
 	if (request->failed)
 		return -ENOMEM;
 	if (e->send)
-		return e->send(e->send_to, request->data, request->len);
+		return e->send(e->send_to, request);
 	errno = 0;
 	if (fwrite(request->data, 1, request->len, e->out) == request->len && !fflush(e->out))
 		return 0;

@@ -95,6 +95,13 @@ static int parse_format(char *text, struct options_output *output)
 	return -EINVAL;
 }
 
+/* Whether it goes to a server: of formats that can, see exporter.send. */
+static bool is_url(const struct options_output *output)
+{
+	return !strcmp(output->format->name, "otlp") &&
+	       (!strncmp(output->path, "http://", 7) || !strncmp(output->path, "https://", 8));
+}
+
 int cli_parse_output(const char *text, struct options_output *out)
 {
 	struct options_output output = {.options = EXPORT_OPTIONS_DEFAULT, .path = text};
@@ -125,7 +132,8 @@ int cli_parse_output(const char *text, struct options_output *out)
 			text, exporter_by_name(text) ? "-" : text, formats);
 		return -EINVAL;
 	}
-	export_options_settle(output.format, &output.options, output.path);
+	output.is_url = output.format->extension && is_url(&output);
+	export_options_settle(output.format, &output.options, output.path, output.is_url);
 	*out = output;
 	return 0;
 }

@@ -352,6 +352,9 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 			s->options->outputs, s->options->noutputs, s->options->metrics,
 			s->options->parts.on ? &s->options->parts : NULL, &s->outputs);
 	if (!err)
+		err = outputs_deliver(s->outputs, &s->options->push, s->options->push_wait_ns,
+				      false);
+	if (!err)
 		err = session_block_signals(s);
 	if (!err && s->options->mode == MODE_CMD)
 		err = session_start_command(s);
