@@ -10,9 +10,12 @@
 #include "../user/util/grow.h"
 #include "hash.h"
 
-/* Spans of a path on a thread that are remembered: as many at first, and as many once async spans ask for older ones. */
-#define LAST_MIN 8u
-#define LAST_MAX 4096u
+/* Spans of a path on a thread that are remembered: so many, fewer where there are many paths and threads, and more once
+ * an async span has asked for an older one. */
+#define LAST_FEW  8u
+#define LAST_MANY 256u
+#define LAST_MAX  4096u
+#define NODES_FEW 2048u
 /* Async spans that are remembered once they are over, for those that they made. */
 #define OVER_MAX 65536u
 
@@ -180,9 +183,14 @@ static int widen(struct otlp_node *node, u32 room)
 static int remember(struct otlp_tree *tree, struct otlp_node *node, const struct model_span *span,
 		    const struct otlp_where *where)
 {
+	u32 most = tree->nnodes < NODES_FEW ? LAST_MANY : LAST_FEW;
 	struct otlp_instance *at;
-	int err = node->nlast ? 0 : widen(node, LAST_MIN);
+	int err = 0;
 
+	if (!node->nlast)
+		err = widen(node, LAST_FEW);
+	else if (node->ended == node->nlast && node->nlast < most)
+		err = widen(node, node->nlast * 2);
 	if (err)
 		return err;
 	at = &node->last[node->ended & (node->nlast - 1)];
