@@ -496,6 +496,13 @@ static int chrome_tick(struct exporter *e, const struct profile *so_far)
 	return chrome_flush(c);
 }
 
+static int chrome_heap(struct exporter *e, const struct profile *snapshot)
+{
+	struct chrome *c = e->state;
+
+	return viewer_heap(&c->viewer, snapshot);
+}
+
 static int chrome_finish(struct exporter *e, const struct profile *profile)
 {
 	struct chrome *c = e->state;
@@ -520,6 +527,7 @@ const struct exporter_ops exporter_chrome = {
 	.span = chrome_span,
 	.event = chrome_single,
 	.tick = chrome_tick,
+	.heap = chrome_heap,
 	.finish = chrome_finish,
 	.free = chrome_free,
 };

@@ -514,6 +514,13 @@ static int perfetto_tick(struct exporter *e, const struct profile *so_far)
 	return perfetto_file_flush(&p->file);
 }
 
+static int perfetto_heap(struct exporter *e, const struct profile *snapshot)
+{
+	struct perfetto *p = e->state;
+
+	return viewer_heap(&p->viewer, snapshot);
+}
+
 static int perfetto_finish(struct exporter *e, const struct profile *profile)
 {
 	struct perfetto *p = e->state;
@@ -545,6 +552,7 @@ const struct exporter_ops exporter_perfetto = {
 	.span = perfetto_span,
 	.event = perfetto_single,
 	.tick = perfetto_tick,
+	.heap = perfetto_heap,
 	.finish = perfetto_finish,
 	.free = perfetto_free,
 };

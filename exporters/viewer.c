@@ -229,12 +229,16 @@ static int name_threads(struct viewer *v, const struct profile *profile)
 	return err;
 }
 
-/* Memory is in the totals alone: it is told as what it is at the end, beside none at the start. */
+/* Memory is in the totals alone, by process. */
 static int count_memory(struct viewer *v, const struct profile *profile, enum viewer_counter which)
 {
 	struct viewer_process *process = NULL;
 	size_t i;
 	int err = 0;
+
+	for (i = 0; i < v->processes.capacity; i++)
+		if (v->processes.slots[i].value)
+			((struct viewer_process *)v->processes.slots[i].value)->values[which] = 0;
 
 	for (i = 0; i < profile->nrows && !err; i++) {
 		const struct model_row *row = &profile->rows[i];
@@ -250,7 +254,9 @@ static int count_memory(struct viewer *v, const struct profile *profile, enum vi
 	return err;
 }
 
-static int tell_counter(struct viewer *v, const struct profile *profile, enum viewer_counter which)
+/* What it is now; of memory also, at the end, that there was none at the start. */
+static int tell_counter(struct viewer *v, const struct profile *profile, enum viewer_counter which,
+			bool start)
 {
 	size_t i;
 	int err = 0;
@@ -262,7 +268,7 @@ static int tell_counter(struct viewer *v, const struct profile *profile, enum vi
 		if (!process)
 			continue;
 		value = process->values[which];
-		if (which != VIEWER_CPU) {
+		if (start) {
 			process->values[which] = 0;
 			err = v->ops->counter(v, process, which, profile->start_ns);
 			process->values[which] = value;
@@ -271,6 +277,13 @@ static int tell_counter(struct viewer *v, const struct profile *profile, enum vi
 			err = v->ops->counter(v, process, which, profile->end_ns);
 	}
 	return err;
+}
+
+int viewer_heap(struct viewer *v, const struct profile *snapshot)
+{
+	int err = count_memory(v, snapshot, VIEWER_HEAP);
+
+	return err ? err : tell_counter(v, snapshot, VIEWER_HEAP, false);
 }
 
 int viewer_finish(struct viewer *v, const struct profile *profile)
@@ -289,7 +302,7 @@ int viewer_finish(struct viewer *v, const struct profile *profile)
 		if (i != VIEWER_CPU)
 			err = count_memory(v, profile, i);
 		if (!err)
-			err = tell_counter(v, profile, i);
+			err = tell_counter(v, profile, i, i != VIEWER_CPU);
 	}
 	return err;
 }

@@ -114,6 +114,8 @@ void viewer_init(struct viewer *v, const struct viewer_ops *ops, const struct ex
 void viewer_free(struct viewer *v);
 int viewer_span(struct viewer *v, const struct model_span *span);
 int viewer_event(struct viewer *v, const struct model_event *event);
+/* A snapshot of the live heap, as in exporter.h: a point of each process's counter. */
+int viewer_heap(struct viewer *v, const struct profile *snapshot);
 /* Names threads that are not named yet, and tells every counter. */
 int viewer_finish(struct viewer *v, const struct profile *profile);
 
