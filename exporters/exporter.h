@@ -51,7 +51,7 @@ struct export_options {
 	enum export_value value;
 	enum export_counter counter;   /* mm_profdata */
 	enum export_encoding encoding; /* otlp */
-	char title[EXPORT_TITLE_SIZE]; /* flamegraph; empty: the format's own */
+	char title[EXPORT_TITLE_SIZE]; /* empty: the format's own; otlp: of the service */
 	bool color;                    /* summary: to a terminal */
 	unsigned width;                /* summary: columns of the terminal; 0: do not cut */
 	u64 last_ns; /* recording: only what ended in the last so many, at finish(); 0: everything, as it comes */

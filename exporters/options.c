@@ -203,7 +203,7 @@ int export_option_set(const struct exporter_ops *ops, struct export_options *o, 
 		return set_counter(&o->counter, value);
 	if (slice_is(key, "encoding"))
 		return set_encoding(&o->encoding, value);
-	if (slice_is(key, "title"))
+	if (slice_is(key, "title") || slice_is(key, "service"))
 		return set_title(o->title, value);
 	if (slice_is(key, "width"))
 		return set_width(&o->width, value);

@@ -23,6 +23,7 @@
 /* Events that wait for the end of their span: of one, as OpenTelemetry's own libraries have it, and bytes of all. */
 #define EVENTS_MAX      128u
 #define EVENT_BYTES_MAX (32u << 20)
+#define SERVICE_SIZE    EXPORT_TITLE_SIZE
 
 struct otlp_process {
 	u32 pid;
@@ -80,12 +81,20 @@ static void describe(struct otlp *o, struct otlp_process *process, const char *s
 	otlp_add_text(&o->encoding, to, "telemetry.sdk.version", o->version);
 }
 
-/* The names that the thread and its process have by now. */
-static void name_thread(struct otlp *o, struct otlp_thread *thread)
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The names that the thread and its process have by now. DEF: of a span on it. */
+static void name_thread(struct otlp *o, struct otlp_thread *thread, const struct model_def *def)
 {
 	const struct model_thread *model = thread->model;
 	struct otlp_attributes *to = &thread->attributes;
-	char process[MODEL_COMM_LEN + 1] = {0};
+	const char *name = *model->process_comm ? model->process_comm : model->comm;
+	char service[SERVICE_SIZE];
 
 	memcpy(thread->name, model->comm, MODEL_COMM_LEN);
 	text_cut(&to->bytes, 0);
@@ -93,12 +102,18 @@ static void name_thread(struct otlp *o, struct otlp_thread *thread)
 	otlp_add_text(&o->encoding, to, "thread.name", thread->name);
 	if (thread->process->named && model->pid != model->tid)
 		return;
-	memcpy(process, *model->process_comm ? model->process_comm : model->comm, MODEL_COMM_LEN);
-	describe(o, thread->process, *process ? process : "unknown");
+	snprintf(service, sizeof(service), "%.*s", MODEL_COMM_LEN, name);
+	/* A recording does not know what the process is called, and threads have names of their own. */
+	if (!*model->process_comm && model->pid != model->tid && def->binary)
+		snprintf(service, sizeof(service), "%s", file_name(def->binary));
+	if (*o->exporter->options.title)
+		snprintf(service, sizeof(service), "%s", o->exporter->options.title);
+	describe(o, thread->process, *service ? service : "unknown");
 	thread->process->named = true;
 }
 
-static struct otlp_thread *make_thread(struct otlp *o, const struct model_thread *model)
+static struct otlp_thread *make_thread(struct otlp *o, const struct model_thread *model,
+				       const struct model_def *def)
 {
 	AUTO_FREE struct otlp_thread *made = calloc(1, sizeof(*made));
 	struct otlp_thread *thread;
@@ -112,17 +127,18 @@ static struct otlp_thread *make_thread(struct otlp *o, const struct model_thread
 	thread->model = model;
 	thread->key = hash_mix(o->tree.seed + model->tid);
 	thread->key = hash_mix(thread->key + ((u64)model->pid << 32) + model->start_ns);
-	name_thread(o, thread);
+	name_thread(o, thread, def);
 	return thread;
 }
 
-static struct otlp_thread *thread_of(struct otlp *o, const struct model_thread *model)
+static struct otlp_thread *thread_of(struct otlp *o, const struct model_thread *model,
+				     const struct model_def *def)
 {
 	void **found = intmap_find(&o->threads, model->serial);
-	struct otlp_thread *thread = found ? *found : make_thread(o, model);
+	struct otlp_thread *thread = found ? *found : make_thread(o, model, def);
 
 	if (thread && strncmp(thread->name, model->comm, MODEL_COMM_LEN) != 0)
-		name_thread(o, thread);
+		name_thread(o, thread, def);
 	return thread;
 }
 
@@ -275,7 +291,7 @@ static void forget_events(struct otlp *o, struct otlp_node *node)
 static int otlp_span(struct exporter *e, const struct model_span *span)
 {
 	struct otlp *o = e->state;
-	struct otlp_thread *thread = thread_of(o, span->thread);
+	struct otlp_thread *thread = thread_of(o, span->thread, span->path->def);
 	struct otlp_node *node = thread ? otlp_tree_node(&o->tree, thread, span->path) : NULL;
 	bool async = span->flags & MODEL_ASYNC;
 	struct otlp_where where;
@@ -318,7 +334,7 @@ static void keep_event(struct otlp *o, struct otlp_node *node, const struct mode
 static int otlp_event(struct exporter *e, const struct model_event *event)
 {
 	struct otlp *o = e->state;
-	struct otlp_thread *thread = thread_of(o, event->thread);
+	struct otlp_thread *thread = thread_of(o, event->thread, event->path->def);
 	const struct model_path *within = event->path->parent->def ? event->path->parent : NULL;
 	struct otlp_node *node =
 		thread ? otlp_tree_node(&o->tree, thread, within ? within : event->path) : NULL;
@@ -457,7 +473,7 @@ static int otlp_finish(struct exporter *e, const struct profile *profile)
 	return err ? err : flush(o);
 }
 
-static const char *const otlp_keys[] = {"args", "module_path", "encoding", NULL};
+static const char *const otlp_keys[] = {"args", "module_path", "encoding", "service", NULL};
 
 const struct exporter_ops exporter_otlp = {
 	.name = "otlp",

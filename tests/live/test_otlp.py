@@ -312,9 +312,12 @@ class Files(OtlpTest):
 
     def test_options(self):
         self.record(SERVER, "--requests", "10")
-        self.export("otlp,args=0,module_path=0,encoding=protobuf:" + self.path("x.json"))
+        self.export("otlp:" + self.path("y.json"))
+        self.assertEqual({span["resource"]["service.name"] for span in read(self.path("y.json"))}, {"server"})
+        self.export("otlp,service=shop,args=0,module_path=0,encoding=protobuf:" + self.path("x.json"))
         with open(self.path("x.json"), "rb") as file:
             spans = list(of_protobuf(file.read()))
+        self.assertEqual({span["resource"]["service.name"] for span in spans}, {"shop"})
         self.assertIn("request", {span["name"] for span in spans})
         self.assertEqual({json.dumps(span["attributes"]) for span in spans}, {"{}"})
         done = run("export", self.path("run.spans"), "-o", "otlp,encoding=xml:x")
