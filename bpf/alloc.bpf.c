@@ -10,20 +10,33 @@
  * has returned shows in its return address, which the kernel has replaced by its own: a longjmp leaves a call behind.
  */
 
-/* The row that the thread's allocations count in now. */
-static __always_inline u32 alloc_row(struct thread_state *t)
+static __always_inline struct frame *top_of(struct thread_state *t)
 {
-	struct frame *top = t->depth ? frame_at(t, t->depth - 1) : NULL;
+	return t->depth ? frame_at(t, t->depth - 1) : NULL;
+}
 
+/* The row that the thread's allocations count in while TOP is on top. */
+static __always_inline u32 alloc_row(struct thread_state *t, const struct frame *top)
+{
 	return top ? top->row : row_of(t, PATH_ROOT);
 }
 
-/* Counts OBJECTS blocks of BYTES in all; returns their row, 0 where there is none. */
+static __always_inline void alloc_add(struct wire_alloc_counts *counts, u64 objects_, u64 bytes)
+{
+	counts->objects += objects_;
+	counts->bytes += bytes;
+}
+
+/* Counts OBJECTS blocks of BYTES in all, in the span on top and in its row; returns the row, 0 where there is none. */
 static __always_inline u32 alloc_count(struct thread_state *t, u64 objects_, u64 bytes)
 {
-	u32 index = alloc_row(t);
+	struct frame *top = top_of(t);
+	u32 index = alloc_row(t, top);
 	struct wire_row *row = row_at(index);
 
+	alloc_add(&t->alloc, objects_, bytes);
+	if (top)
+		alloc_add(&top->self_alloc, objects_, bytes);
 	if (unlikely(!row)) {
 		count_loss(LOSS_ALLOC_ROWS, objects_);
 		return 0;
@@ -82,6 +95,15 @@ static __noinline bool heap_take(struct thread_state *t, u64 address, struct wir
 	return bpf_map_delete_elem(&objects, &key) == 0;
 }
 
+/* A block is no more, if it was known. */
+static __always_inline void heap_drop(struct thread_state *t, u64 address)
+{
+	struct wire_object object;
+
+	if (knob_heap && heap_take(t, address, &object))
+		heap_add(&object, -1);
+}
+
 /* Follows a block of the row INDEX from now on. */
 static __always_inline void heap_follow(struct thread_state *t, u64 address, u32 index,
 					u32 objects_, u64 bytes)
@@ -126,11 +148,28 @@ static __always_inline u64 sample_distance(void)
 	return (sample_exponential() * knob_sample >> 24) + 1;
 }
 
+/* How many blocks of BYTES are WEIGHT bytes. A part of one is one at that part of the times. */
+static __always_inline u32 weight_objects(u64 bytes, u64 weight)
+{
+	u64 n, rest;
+
+	if (!bytes)
+		return 1;
+	n = weight / bytes;
+	rest = weight % bytes;
+	/* The product must fit. */
+	for (; bytes >> 32; bytes >>= 16)
+		rest >>= 16;
+	if (((u64)bpf_get_prandom_u32() * bytes >> 32) < rest)
+		n++;
+	return n > ~0u ? ~0u : (u32)n;
+}
+
 /* Whether the next sample falls into a block of BYTES. Then how many bytes and objects that stands for: the chance was
  * 1 - exp(-BYTES / knob_sample), and the weight is what makes the expected sum right. */
 static __noinline bool sample_hits(struct thread_state *t, u64 bytes, u64 *weight, u32 *objects_)
 {
-	u64 size = bytes ? bytes : 1, at, low, high, rest;
+	u64 size = bytes ? bytes : 1, at, low, high;
 	u32 index;
 
 	if (!weight || !objects_)
@@ -153,11 +192,7 @@ static __noinline bool sample_hits(struct thread_state *t, u64 bytes, u64 *weigh
 	low = sample_weight[index];
 	high = sample_weight[index + 1];
 	at = (low + ((high - low) * (at & 0xffff) >> 16)) * knob_sample >> 20;
-	*objects_ = (u32)(at / size);
-	/* A part of an object is one at that part of the times. */
-	rest = at % size;
-	if (((u64)bpf_get_prandom_u32() * size >> 32) < rest)
-		(*objects_)++;
+	*objects_ = weight_objects(size, at);
 	if (bytes)
 		*weight = at;
 	return true;
@@ -210,6 +245,29 @@ static __noinline bool call_lives(struct task_struct *task, u64 sp)
 	return address == area->vaddr;
 }
 
+/* A thread is under seccomp, by now: notes its process. */
+static __noinline void note_shy(struct thread_state *t, struct task_struct *task)
+{
+	u32 pid = pid_of(task);
+	struct wire_process *process = bpf_map_lookup_elem(&processes, &pid);
+
+	if (process && __sync_lock_test_and_set(&process->shy, 1) == 0)
+		__sync_fetch_and_add(&processes_shy, 1);
+	t->shy = t->process;
+}
+
+/* Whether the return of a call must be left alone: the kernel comes back from probed functions by a system call, and where it
+ * does not exempt that from seccomp the thread would die of it. Asked at each call, as a thread may confine itself at any
+ * time. */
+static __always_inline bool shuns_return(struct thread_state *t, struct task_struct *task)
+{
+	if (!knob_returns_kill || !bpf_core_field_exists(task->seccomp.mode) || !task->seccomp.mode)
+		return false;
+	if (t->shy != t->process)
+		note_shy(t, task);
+	return true;
+}
+
 /* What a call asks of its return. */
 enum alloc_want { ALLOC_RETURN, ALLOC_NO_RETURN };
 
@@ -219,13 +277,14 @@ static __always_inline int alloc_begin(struct pt_regs *ctx)
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
 	u32 kind = COOKIE_DEF(cookie), flags = COOKIE_FLAGS(cookie);
-	bool moves = kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY;
+	bool moves = kind == ALLOC_REALLOC || kind == ALLOC_REALLOCARRAY, shuns;
 	struct alloc_call *call;
 	u64 bytes, weight, sp;
 	u32 n = 1;
 
 	if (!t)
 		return ALLOC_NO_RETURN;
+	shuns = shuns_return(t, task);
 	call = &t->call;
 	sp = ctx->sp;
 	if (unlikely(call->kind && sp <= call->sp && call_lives(task, call->sp)))
@@ -241,12 +300,17 @@ static __always_inline int alloc_begin(struct pt_regs *ctx)
 		if (!moves || !knob_heap)
 			return ALLOC_NO_RETURN;
 	}
-	if (!(flags & ALLOC_RETURN_SEEN) ||
+	if (!(flags & ALLOC_RETURN_SEEN) || shuns ||
 	    (!knob_heap && flags & ALLOC_ENTRY_TELLS && bytes < ALLOC_LARGE)) {
+		/* When the inner one is over cannot be told: that one counts. */
+		if (shuns && flags & ALLOC_INNER && kind != ALLOC_REALLOC)
+			return ALLOC_NO_RETURN;
 		/* Without a return a realloc of no block is left to the malloc that it calls. */
 		if (moves && flags & ALLOC_INNER && !ctx->di)
 			return ALLOC_NO_RETURN;
 		alloc_count(t, n, weight);
+		if (shuns && moves)
+			heap_drop(t, ctx->di);
 		if (knob_heap)
 			count_loss(LOSS_HEAP_UNSEEN, n);
 		return ALLOC_NO_RETURN;
@@ -333,14 +397,64 @@ int free_enter(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
-	struct wire_object object;
 	struct thread_state *t;
 	u64 block = ctx->di;
 
 	if (!block)
 		return 0;
 	t = thread_of(task, cookie);
-	if (t && heap_take(t, block, &object))
-		heap_add(&object, -1);
+	if (t)
+		heap_drop(t, block);
+	return 0;
+}
+
+/* The site of a marker of otel_memory, and the block that it tells of. */
+static __always_inline struct wire_alloc_site *marker_block(struct pt_regs *ctx, u64 cookie,
+							    u64 *block)
+{
+	u32 index = COOKIE_DEF(cookie);
+	struct wire_alloc_site *site = bpf_map_lookup_elem(&alloc_sites, &index);
+
+	if (site && read_operand(ctx, &site->block, block) == 0)
+		return site;
+	count_loss(LOSS_UNREADABLE_ARG, 1);
+	return NULL;
+}
+
+/* A sample that the program has taken by itself, with the bytes that it stands for: of those --alloc-sample takes none of its
+ * own. */
+SEC("?uprobe")
+int alloc_marker(struct pt_regs *ctx)
+{
+	u64 cookie = bpf_get_attach_cookie(ctx), block, bytes, weight;
+	struct thread_state *t = thread_of(bpf_get_current_task_btf(), cookie);
+	struct wire_alloc_site *site;
+	u32 n, row;
+
+	if (!t)
+		return 0;
+	site = marker_block(ctx, cookie, &block);
+	if (!site)
+		return 0;
+	if (read_operand(ctx, &site->bytes, &bytes) || read_operand(ctx, &site->weight, &weight) ||
+	    (bytes | weight) >> ADDRESS_BITS) {
+		count_loss(LOSS_UNREADABLE_ARG, 1);
+		return 0;
+	}
+	n = weight_objects(bytes, weight);
+	row = alloc_count(t, n, weight);
+	if (knob_heap && row && block)
+		heap_follow(t, block, row, n, weight);
+	return 0;
+}
+
+SEC("?uprobe")
+int free_marker(struct pt_regs *ctx)
+{
+	u64 cookie = bpf_get_attach_cookie(ctx), block;
+	struct thread_state *t = thread_of(bpf_get_current_task_btf(), cookie);
+
+	if (t && marker_block(ctx, cookie, &block))
+		heap_drop(t, block);
 	return 0;
 }

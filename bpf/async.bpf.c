@@ -81,6 +81,19 @@ static __noinline void emit_async(const struct wire_async *span, u64 now, u8 fla
 	ring_submit(record);
 }
 
+static __always_inline void count_in_cell(u64 *cells)
+{
+	u32 cell = bpf_get_smp_processor_id() & (ASYNC_CELLS - 1);
+
+	__sync_fetch_and_add(&cells[cell * ASYNC_CELL_STRIDE], 1);
+}
+
+/* Whether the caller is the one who ends SPAN. */
+static __always_inline bool claim_async(struct wire_async *span, u64 now)
+{
+	return __sync_val_compare_and_swap(&span->end_ns, 0, now) == 0;
+}
+
 /* SITE and, where it has some, LABELS are those of the marker that makes it. */
 static __noinline int make_async(struct thread_state *t, const struct wire_async_key *key,
 				 const struct async_place *place, u32 site, const u64 *labels)
@@ -107,7 +120,7 @@ static __noinline int make_async(struct thread_state *t, const struct wire_async
 	span.start_ns = bpf_ktime_get_ns();
 	err = bpf_map_update_elem(&async_spans, key, &span, BPF_NOEXIST);
 	if (!err) {
-		__sync_fetch_and_add(&async_alive, 1);
+		count_in_cell(async_made);
 		return 0;
 	}
 	earlier = bpf_map_lookup_elem(&async_spans, key);
@@ -116,7 +129,8 @@ static __noinline int make_async(struct thread_state *t, const struct wire_async
 		return -1;
 	}
 	count_loss(LOSS_ID_REUSED, 1);
-	emit_async(earlier, span.start_ns, WIRE_ABANDONED);
+	if (claim_async(earlier, span.start_ns))
+		emit_async(earlier, span.start_ns, WIRE_ABANDONED);
 	bpf_map_update_elem(&async_spans, key, &span, BPF_ANY);
 	return 0;
 }
@@ -254,21 +268,6 @@ int async_exit(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Takes the async span of KEY out of the table. Apart from async_close(): the copy takes much of a program's stack. */
-static __noinline void end_async(const struct wire_async_key *key, u64 now)
-{
-	struct wire_async *span = key ? bpf_map_lookup_elem(&async_spans, key) : NULL;
-	struct wire_async copy;
-
-	if (!span)
-		return;
-	copy = *span;
-	if (bpf_map_delete_elem(&async_spans, key) == 0) {
-		__sync_fetch_and_add(&async_alive, -1);
-		emit_async(&copy, now, 0);
-	}
-}
-
 SEC("uprobe")
 int async_close(struct pt_regs *ctx)
 {
@@ -277,17 +276,23 @@ int async_close(struct pt_regs *ctx)
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
 	struct wire_async_key key = {};
+	struct wire_async *span;
 
 	if (!t)
 		return 0;
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
-	if (!bpf_map_lookup_elem(&async_spans, &key)) {
+	span = bpf_map_lookup_elem(&async_spans, &key);
+	if (!span) {
 		count_loss(LOSS_ORPHAN_EXIT, 1);
 		return 0;
 	}
 	if (t->depth)
 		leave_async(t, task, key.def, key.id, now);
-	end_async(&key, now);
+	if (claim_async(span, now)) {
+		emit_async(span, now, 0);
+		if (bpf_map_delete_elem(&async_spans, &key) == 0)
+			count_in_cell(async_ended);
+	}
 	return 0;
 }

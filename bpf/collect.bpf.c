@@ -36,6 +36,7 @@ static long write_open(u32 i, struct open_walk *walk)
 		__builtin_memcpy(record.labels, f->labels, sizeof(record.labels));
 	}
 	fill_usage(&record.usage, f, &walk->t->usage);
+	fill_alloc(&record, walk->t, f);
 	bpf_seq_write(walk->ctx->meta->seq, &record, sizeof(record));
 	return 0;
 }

@@ -2,7 +2,8 @@
 /* Threads and processes that come, change and go: which ones are traced, and rule 4: the end of a thread
  * or of its program closes its open spans at that instant. */
 
-static __always_inline void tell_life(u8 kind, u32 process, u32 old, struct task_struct *task)
+static __always_inline void tell_life(u8 kind, u32 process, u32 old, struct task_struct *task,
+				      bool by_thread)
 {
 	struct wire_life *record = control_reserve(sizeof(*record));
 
@@ -12,7 +13,7 @@ static __always_inline void tell_life(u8 kind, u32 process, u32 old, struct task
 	record->process = process;
 	record->old_process = old;
 	record->pid = pid_of(task);
-	record->reserved = 0;
+	record->by_thread = by_thread;
 	record->time_ns = bpf_ktime_get_ns();
 	bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
 	/* The records that the loader is woken for: a new program waits for its probes. */
@@ -68,7 +69,7 @@ int BPF_PROG(process_fork, struct task_struct *parent, struct task_struct *child
 		count_loss(LOSS_NO_STATE, 1);
 		return 0;
 	}
-	tell_life(WIRE_FORK, fresh.serial, known->serial, child);
+	tell_life(WIRE_FORK, fresh.serial, known->serial, child, false);
 	return 0;
 }
 
@@ -95,7 +96,7 @@ int BPF_PROG(process_exec, struct task_struct *task, pid_t old_pid, struct linux
 		t->first_row = 0;
 		__builtin_memset(t->memo, 0, sizeof(t->memo)); /* its rows were the old serial's */
 	}
-	tell_life(WIRE_EXEC, process->serial, old, task);
+	tell_life(WIRE_EXEC, process->serial, old, task, old_pid != task->pid);
 	return 0;
 }
 
@@ -118,6 +119,6 @@ int BPF_PROG(process_exit, struct task_struct *task)
 		return 0;
 	serial = process->serial;
 	bpf_map_delete_elem(&processes, &pid);
-	tell_life(WIRE_EXIT, serial, 0, task);
+	tell_life(WIRE_EXIT, serial, 0, task, false);
 	return 0;
 }

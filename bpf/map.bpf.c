@@ -9,7 +9,7 @@ static __always_inline u64 whole_pages(u64 bytes)
 
 static __always_inline void map_count(struct thread_state *t, u64 before, u64 after)
 {
-	struct wire_row *row = row_at(alloc_row(t));
+	struct wire_row *row = row_at(alloc_row(t, top_of(t)));
 
 	if (!row) {
 		count_loss(LOSS_ALLOC_ROWS, 1);
@@ -24,7 +24,7 @@ static __always_inline void map_count(struct thread_state *t, u64 before, u64 af
 	}
 }
 
-static __always_inline void map_begin(struct pt_regs *ctx)
+static __always_inline int map_begin(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
@@ -32,7 +32,7 @@ static __always_inline void map_begin(struct pt_regs *ctx)
 	struct map_call *call;
 
 	if (!t)
-		return;
+		return ALLOC_NO_RETURN;
 	call = &t->map;
 	call->sp = ctx->sp;
 	call->kind = COOKIE_DEF(cookie);
@@ -51,6 +51,13 @@ static __always_inline void map_begin(struct pt_regs *ctx)
 		call->old = task->mm->brk;
 		break;
 	}
+	if (!shuns_return(t, task))
+		return ALLOC_RETURN;
+	/* As if it went well; what brk did is not known. */
+	if (call->kind != ALLOC_BRK)
+		map_count(t, whole_pages(call->old), whole_pages(call->bytes));
+	call->kind = 0;
+	return ALLOC_NO_RETURN;
 }
 
 static __always_inline void map_end(struct pt_regs *ctx)
@@ -94,8 +101,7 @@ SEC("?uprobe")
 int map_session(struct pt_regs *ctx)
 {
 	if (bpf_get_func_ip(ctx) == ctx->ip)
-		map_begin(ctx);
-	else
-		map_end(ctx);
+		return map_begin(ctx) == ALLOC_NO_RETURN;
+	map_end(ctx);
 	return 0;
 }

@@ -10,7 +10,9 @@ const volatile bool knob_all_processes; /* -a: every process is traced, no table
 const volatile bool knob_faults;        /* programs that read strings may wait for a page */
 const volatile u32 knob_rows;           /* room for totals in rows; 0: none are kept */
 const volatile bool knob_totals;        /* spans are added up in rows, no record is sent of them */
+const volatile bool knob_alloc;         /* allocations are counted */
 const volatile bool knob_heap;          /* live blocks are followed */
+const volatile bool knob_returns_kill;  /* who is under seccomp dies of a probed return */
 const volatile u32 knob_sample;         /* --alloc-sample, in bytes; 0: every allocation counts */
 const volatile u32 sample_log[SAMPLE_LOG_SIZE];
 const volatile u32 sample_weight[SAMPLE_WEIGHT_SIZE];
@@ -34,7 +36,12 @@ u32 process_serials; /* the loader gives the first ones */
 u32 paths_used = PATHS_RESERVED;
 u32 rows_used = 1;
 u32 octaves_used = 1;
-u32 async_alive; /* rows of async_spans, for the loader to know when there is nothing to look for */
+u32 processes_shy; /* images in which a return was left alone for seccomp */
+
+/* How many were put into async_spans and taken out, for the loader to know when there is nothing to look for. A cell a CPU:
+ * one for all would go from cache to cache. */
+u64 async_made[ASYNC_CELLS * ASYNC_CELL_STRIDE];
+u64 async_ended[ASYNC_CELLS * ASYNC_CELL_STRIDE];
 
 /* One ring a CPU, so that a hit takes a lock that nobody else wants. Size: --ring-size. */
 struct span_ring {
@@ -168,6 +175,14 @@ struct {
 	__type(key, struct wire_object_key);
 	__type(value, struct wire_object);
 } objects SEC(".maps");
+
+/* Sites of otel_memory's markers, by the cookie's definition. The loader fills it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ALLOC_SITES_MAX);
+	__type(key, u32);
+	__type(value, struct wire_alloc_site);
+} alloc_sites SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -51,6 +51,8 @@ struct frame {
 	u16 flags;
 	u32 row;                /* aggregated mode; 0: none */
 	u64 labels[LABELS_MAX]; /* FRAME_LABELS */
+	struct wire_alloc_counts alloc_base; /* the thread's when it began */
+	struct wire_alloc_counts self_alloc;
 };
 
 /* Why a thread is in the kernel, knob_cpu_exact. */
@@ -110,11 +112,12 @@ struct thread_state {
 	u64 inside;     /* time in spans, all told */
 	struct alloc_call call;
 	struct map_call map;
+	struct wire_alloc_counts alloc; /* all that it has allocated */
 	u64 sample_left; /* bytes until the next sample; 0: not drawn yet */
 	u32 first_row;
 	u32 stay;        /* enum stay: why it is in the kernel */
 	u32 system_path; /* where the last system tick fell */
-	u32 reserved;
+	u32 shy; /* image in which a return was left alone for seccomp, see alloc.bpf.c; 0: none */
 	struct path_memo memo[PATH_MEMO];
 	struct frame frames[FRAMES_NEAR];
 };

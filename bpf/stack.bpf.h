@@ -28,8 +28,18 @@ static __always_inline void fill_usage(struct wire_usage *out, const struct fram
 	out->major_faults = now->major_faults - f->base.major_faults;
 }
 
-/* Adds a segment to the async span it is part of, if that still lives. */
-static __noinline void add_segment(struct thread_state *t, const struct frame *f, u64 now)
+static __always_inline void fill_alloc(struct wire_span *record, const struct thread_state *t,
+				       const struct frame *f)
+{
+	record->alloc.objects = t->alloc.objects - f->alloc_base.objects;
+	record->alloc.bytes = t->alloc.bytes - f->alloc_base.bytes;
+	record->self_alloc = f->self_alloc;
+}
+
+/* Adds a segment to the async span it is part of, if that still lives. MOVED: more happened than running. What is 0
+ * is not added: other threads may work on the span, and each atomic costs. */
+static __noinline void add_segment(struct thread_state *t, const struct frame *f, u64 now,
+				   bool moved)
 {
 	struct wire_async_key key = {.id = f->id, .process = t->process, .def = f->def};
 	const struct usage *usage = &t->usage;
@@ -39,21 +49,38 @@ static __noinline void add_segment(struct thread_state *t, const struct frame *f
 		return;
 	__sync_fetch_and_add(&span->busy_ns, now - f->start);
 	__sync_fetch_and_add(&span->self_ns, f->self_ns);
-	if (!knob_usage)
+	if (usage->system != f->base.system) {
+		__sync_fetch_and_add(&span->system_ns, usage->system - f->base.system);
+		__sync_fetch_and_add(&span->self_system_ns, f->self_system);
+	}
+	if (knob_alloc) {
+		__sync_fetch_and_add(&span->alloc.objects,
+				     t->alloc.objects - f->alloc_base.objects);
+		__sync_fetch_and_add(&span->alloc.bytes, t->alloc.bytes - f->alloc_base.bytes);
+		__sync_fetch_and_add(&span->self_alloc.objects, f->self_alloc.objects);
+		__sync_fetch_and_add(&span->self_alloc.bytes, f->self_alloc.bytes);
+	}
+	if (!moved)
 		return;
 	__sync_fetch_and_add(&span->off_ns, usage->off - f->base.off);
 	__sync_fetch_and_add(&span->run_delay_ns, usage->run_delay - f->base.run_delay);
 	__sync_fetch_and_add(&span->self_off_ns, f->self_off);
 	__sync_fetch_and_add(&span->self_run_delay_ns, f->self_run_delay);
-	__sync_fetch_and_add(&span->system_ns, usage->system - f->base.system);
-	__sync_fetch_and_add(&span->self_system_ns, f->self_system);
 	__sync_fetch_and_add(&span->vol_switches, usage->vol_switches - f->base.vol_switches);
 	__sync_fetch_and_add(&span->invol_switches, usage->invol_switches - f->base.invol_switches);
 	__sync_fetch_and_add(&span->minor_faults, usage->minor_faults - f->base.minor_faults);
 	__sync_fetch_and_add(&span->major_faults, usage->major_faults - f->base.major_faults);
 }
 
-/* The record of frame F with all its parts: SIZE is a constant, the labels' too or without them. */
+static __always_inline void fill_labels(struct wire_span *record, const struct frame *f)
+{
+	if (f->flags & FRAME_LABELS)
+		__builtin_memcpy(record->labels, f->labels, sizeof(record->labels));
+	else
+		__builtin_memset(record->labels, 0, sizeof(record->labels));
+}
+
+/* The record of frame F with all its parts up to SIZE, a constant. */
 static __always_inline void emit_whole(struct thread_state *t, const struct frame *f, u64 now,
 				       u8 flags, u32 size)
 {
@@ -62,9 +89,12 @@ static __always_inline void emit_whole(struct thread_state *t, const struct fram
 	if (!record)
 		return;
 	if (size > WIRE_SPAN_WHOLE) {
-		flags |= WIRE_LABELS;
-		__builtin_memcpy(record->labels, f->labels, sizeof(record->labels));
+		if (f->flags & FRAME_LABELS)
+			flags |= WIRE_LABELS;
+		fill_labels(record, f);
 	}
+	if (size > WIRE_SPAN_LABELLED)
+		fill_alloc(record, t, f);
 	set_head(&record->head, size, WIRE_SPAN, flags, t->serial);
 	record->path = f->path;
 	record->site = f->site;
@@ -102,21 +132,22 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 				       u8 flags)
 {
 	const struct usage *usage = &t->usage;
-	bool whole = f->flags & (FRAME_ASYNC | FRAME_LABELS);
+	bool allocated = knob_alloc && (t->alloc.bytes != f->alloc_base.bytes ||
+					t->alloc.objects != f->alloc_base.objects);
 	u64 system = usage->system - f->base.system;
+	bool moved =
+		knob_usage && (usage->off != f->base.off || usage->run_delay != f->base.run_delay ||
+			       usage->minor_faults != f->base.minor_faults ||
+			       usage->vol_switches != f->base.vol_switches ||
+			       usage->invol_switches != f->base.invol_switches ||
+			       usage->major_faults != f->base.major_faults);
 
-	if (knob_usage && !whole)
-		whole = usage->off != f->base.off || usage->run_delay != f->base.run_delay ||
-			usage->minor_faults != f->base.minor_faults ||
-			usage->vol_switches != f->base.vol_switches ||
-			usage->invol_switches != f->base.invol_switches ||
-			usage->major_faults != f->base.major_faults;
-	if (knob_totals && row_take(f, now - f->start, system, whole ? usage : NULL, flags)) {
+	if (knob_totals && row_take(f, now - f->start, system, moved ? usage : NULL, flags)) {
 		if (f->flags & FRAME_ASYNC)
-			add_segment(t, f, now);
+			add_segment(t, f, now, moved);
 		return;
 	}
-	if (likely(!whole)) {
+	if (likely(!moved && !allocated && !(f->flags & (FRAME_ASYNC | FRAME_LABELS)))) {
 		if (knob_usage && system)
 			emit_short(t, f, now, system, flags, WIRE_SPAN_SPLIT);
 		else
@@ -125,10 +156,12 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 	}
 	if (f->flags & FRAME_ASYNC) {
 		flags |= WIRE_SEGMENT;
-		add_segment(t, f, now);
+		add_segment(t, f, now, moved);
 	}
-	if (f->flags & FRAME_LABELS)
+	if (allocated)
 		emit_whole(t, f, now, flags, sizeof(struct wire_span));
+	else if (f->flags & FRAME_LABELS)
+		emit_whole(t, f, now, flags, WIRE_SPAN_LABELLED);
 	else
 		emit_whole(t, f, now, flags, WIRE_SPAN_WHOLE);
 }
@@ -156,6 +189,10 @@ static __always_inline struct frame *push(struct thread_state *t, struct task_st
 	f->self_off = 0;
 	f->self_run_delay = 0;
 	f->self_system = 0;
+	if (knob_alloc) {
+		f->alloc_base = t->alloc;
+		f->self_alloc = (struct wire_alloc_counts){};
+	}
 	f->open_mask = t->open_mask;
 	return f;
 }

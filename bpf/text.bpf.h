@@ -37,12 +37,15 @@ static __noinline int read_operand_faulting(struct pt_regs *ctx, const struct op
 	return read_operand(ctx, o, value);
 }
 
-/* 64 bits of LENGTH bytes; what stands behind them in the buffer does not count. */
-static __always_inline u64 hash_text(const struct text *text, u32 length)
+/* 64 bits of LENGTH bytes; what stands behind them in the buffer does not count. This and copy_text() are not static, so
+ * that the verifier looks at them once and not at each call: that took most of the time until probes stand. */
+__noinline u64 hash_text(const struct text *text, u32 length)
 {
 	u64 hash = 0xcbf29ce484222325ULL ^ length;
 	u32 i;
 
+	if (!text)
+		return 0;
 	for (i = 0; i < STRING_MAX / 8; i++) {
 		u64 word = ((const u64 *)text->bytes)[i];
 		u32 left = length - i * 8;
@@ -125,10 +128,13 @@ static __always_inline long copy_once(struct text *text, u32 at, u64 address, s6
 	return bpf_probe_read_user(text->bytes + at, bytes, (void *)address) ? -1 : bytes;
 }
 
-static __always_inline long copy_text(struct text *text, u32 at, u64 address, s64 length, u32 max)
+__noinline long copy_text(struct text *text, u32 at, u64 address, s64 length, u32 max)
 {
-	long got = copy_once(text, at, address, length, max);
+	long got;
 
+	if (!text)
+		return -1;
+	got = copy_once(text, at, address, length, max);
 	if (likely(got >= 0))
 		return got;
 	fault_in(address);

@@ -125,6 +125,8 @@ static void write_memory(struct jsonw *w, const struct model_memory *memory)
 	jsonw_object(w, "memory", JSONW_INLINE);
 	jsonw_u64(w, "processes", memory->processes);
 	jsonw_u64(w, "functions", memory->functions);
+	if (memory->markers)
+		jsonw_u64(w, "markers", memory->markers);
 	jsonw_u64(w, "late_processes", memory->late);
 	jsonw_u64(w, "entry_only_processes", memory->entries);
 	if (memory->sample)

@@ -53,6 +53,8 @@ static const struct counter {
 				     offsetof(struct model_span, self_cpu_ns)},
 	[EXPORT_COUNTER_RUN_DELAY] = {METRIC_CPU, offsetof(struct model_span, total.run_delay_ns),
 				      offsetof(struct model_span, self_run_delay_ns)},
+	[EXPORT_COUNTER_ALLOC_SPACE] = {METRIC_ALLOC, offsetof(struct model_span, alloc.bytes),
+					offsetof(struct model_span, self_alloc.bytes)},
 };
 
 static u64 counted(const struct model_span *span, size_t offset)
@@ -65,19 +67,25 @@ static u64 counted(const struct model_span *span, size_t offset)
 
 /* --- metadata ---------------------------------------------------------------------------------------- */
 
-static void write_units(struct jsonw *w)
+struct unit {
+	const char *name;
+	u64 value;
+};
+
+static void write_units(struct jsonw *w, enum export_counter counter)
 {
-	static const struct {
-		const char *name;
-		u64 ns;
-	} units[] = {{"ns", 1}, {"μs", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+	static const struct unit times[] = {
+		{"ns", 1}, {"μs", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+	static const struct unit sizes[] = {
+		{"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
+	const struct unit *units = counter == EXPORT_COUNTER_ALLOC_SPACE ? sizes : times;
 	size_t i;
 
 	jsonw_array(w, "units", JSONW_INLINE);
-	for (i = 0; i < sizeof(units) / sizeof(*units); i++) {
+	for (i = 0; i < sizeof(times) / sizeof(*times); i++) {
 		jsonw_array(w, NULL, JSONW_INLINE);
 		jsonw_string(w, NULL, units[i].name);
-		jsonw_u64(w, NULL, units[i].ns);
+		jsonw_u64(w, NULL, units[i].value);
 		jsonw_end(w);
 	}
 	jsonw_end(w);
@@ -101,7 +109,7 @@ static void write_json(FILE *out, const struct mm_profdata *m, const struct prof
 	jsonw_string(&w, "cmd", p->target ? p->target : "");
 	jsonw_object(&w, "counter", JSONW_INLINE);
 	jsonw_string(&w, "name", export_counter_name(m->counter));
-	write_units(&w);
+	write_units(&w, m->counter);
 	jsonw_end(&w);
 	jsonw_object(&w, "spantrace", JSONW_INLINE);
 	jsonw_string(&w, "version", p->version ? p->version : "");

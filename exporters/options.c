@@ -32,6 +32,7 @@ static const char *const counters[] = {
 	[EXPORT_COUNTER_WALL_TIME] = "wall-time",
 	[EXPORT_COUNTER_CPU_TIME] = "cpu-time",
 	[EXPORT_COUNTER_RUN_DELAY] = "run-delay",
+	[EXPORT_COUNTER_ALLOC_SPACE] = "allocated-bytes",
 };
 
 _Static_assert(sizeof(counters) / sizeof(*counters) == EXPORT_COUNTERS, "a name for each counter");

@@ -20,9 +20,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "../user/util/varint.h"
 #include "recording_encode.h"
 #include "recording_flight.h"
+#include "recording_totals.h"
 #include "text.h"
 
 #define SECOND 1000000000ull
@@ -31,7 +31,8 @@ struct recording {
 	FILE *out;
 	struct recording_encoder *encoder;
 	struct recording_flight *flight; /* NULL: streaming */
-	struct text_buf info;            /* INFO's block but for its start */
+	struct recording_totals *totals;
+	struct text_buf info; /* INFO's block but for its start */
 	u64 start_ns, start_realtime_ns;
 	u32 sequence;
 	u64 lost;     /* told by the last STATE */
@@ -91,21 +92,6 @@ static void block_begin(struct text_buf *b)
 	text_add(b, (const char *)&empty, sizeof(empty));
 }
 
-static void put(struct text_buf *b, u64 value)
-{
-	u8 bytes[VARINT_MAX];
-
-	text_add(b, (const char *)bytes, (size_t)(varint_put(bytes, value) - bytes));
-}
-
-static void put_text(struct text_buf *b, const char *text)
-{
-	size_t length = strnlen(text, RECORDING_TEXT_MAX);
-
-	put(b, length);
-	text_add(b, text, length);
-}
-
 static int block_end(struct recording *r, struct text_buf *b, enum recording_block kind)
 {
 	struct recording_block_header *header = (struct recording_block_header *)b->data;
@@ -135,8 +121,8 @@ static void info_text(struct text_buf *b, enum recording_info tag, const char *t
 {
 	if (!text)
 		return;
-	put(b, tag);
-	put_text(b, text);
+	recording_put(b, tag);
+	recording_put_text(b, text);
 }
 
 /* Keeps what RUN says: its strings are borrowed. */
@@ -147,12 +133,13 @@ static int recording_set_info(struct recording *r, const struct profile *run)
 	info_text(&r->info, RECORDING_KERNEL, run->kernel);
 	info_text(&r->info, RECORDING_CLOCK, run->clock);
 	info_text(&r->info, RECORDING_TARGET, run->target);
-	put(&r->info, RECORDING_METRICS);
-	put(&r->info, run->metrics);
-	put(&r->info, RECORDING_SUSPENDED);
-	put(&r->info, run->suspended_ns);
+	recording_put(&r->info, RECORDING_METRICS);
+	/* How much was mapped in the last seconds nobody has told. */
+	recording_put(&r->info, r->flight ? run->metrics & ~METRIC_MMAP : run->metrics);
+	recording_put(&r->info, RECORDING_SUSPENDED);
+	recording_put(&r->info, run->suspended_ns);
 	if (run->is_part)
-		put(&r->info, RECORDING_PART);
+		recording_put(&r->info, RECORDING_PART);
 	r->start_ns = run->start_ns;
 	r->start_realtime_ns = run->start_realtime_ns;
 	return r->info.failed ? -ENOMEM : 0;
@@ -163,9 +150,9 @@ static int recording_write_info(struct recording *r, u64 start_ns)
 	size_t length = r->info.len;
 	int err;
 
-	put(&r->info, RECORDING_START);
-	put(&r->info, start_ns);
-	put(&r->info, r->start_realtime_ns + (start_ns - r->start_ns));
+	recording_put(&r->info, RECORDING_START);
+	recording_put(&r->info, start_ns);
+	recording_put(&r->info, r->start_realtime_ns + (start_ns - r->start_ns));
 	err = block_end(r, &r->info, RECORDING_INFO);
 	text_cut(&r->info, length);
 	return err;
@@ -176,19 +163,19 @@ static void state_losses(struct recording *r, struct text_buf *b, const struct p
 	u64 squeezed = r->flight ? recording_flight_squeezed(r->flight) : 0;
 	size_t i;
 
-	put(b, RECORDING_ENDED);
-	put(b, profile->end_ns);
+	recording_put(b, RECORDING_ENDED);
+	recording_put(b, profile->end_ns);
 	for (i = 0; i < profile->nlosses; i++) {
 		if (!profile->losses[i].count)
 			continue;
-		put(b, RECORDING_LOSS);
-		put_text(b, profile->losses[i].name);
-		put(b, profile->losses[i].count);
+		recording_put(b, RECORDING_LOSS);
+		recording_put_text(b, profile->losses[i].name);
+		recording_put(b, profile->losses[i].count);
 	}
 	if (squeezed) {
-		put(b, RECORDING_LOSS);
-		put_text(b, RECORDING_LOSS_SQUEEZED);
-		put(b, squeezed);
+		recording_put(b, RECORDING_LOSS);
+		recording_put_text(b, RECORDING_LOSS_SQUEEZED);
+		recording_put(b, squeezed);
 	}
 }
 
@@ -196,6 +183,7 @@ static void state_losses(struct recording *r, struct text_buf *b, const struct p
 struct stretch {
 	u64 start_ns;
 	bool is_part; /* the time its threads were inside spans is what its spans add up to */
+	enum recording_extent extent;
 };
 
 static bool stretch_has(const struct stretch *stretch, const struct model_thread *thread)
@@ -215,6 +203,8 @@ static int recording_name_threads(struct recording *r, const struct profile *pro
 		if (stretch_has(stretch, profile->threads[i].thread))
 			err = recording_encode_thread(r->encoder, profile->threads[i].thread,
 						      &number);
+	if (!err)
+		err = recording_totals_names(r->encoder, profile);
 	return err ? err : recording_encoder_close(r->encoder);
 }
 
@@ -231,10 +221,10 @@ static int state_threads(struct recording *r, struct text_buf *b, const struct p
 		if (!stretch_has(stretch, row->thread))
 			continue;
 		err = recording_encode_thread(r->encoder, row->thread, &number);
-		put(b, RECORDING_THREAD_END);
-		put(b, number);
-		put(b, row->thread->end_ns);
-		put(b, stretch->is_part ? 0 : row->inside_ns + 1);
+		recording_put(b, RECORDING_THREAD_END);
+		recording_put(b, number);
+		recording_put(b, row->thread->end_ns);
+		recording_put(b, stretch->is_part ? 0 : row->inside_ns + 1);
 		if (!err)
 			err = state_spill(r, b);
 	}
@@ -247,9 +237,9 @@ static int state_refused(struct recording *r, struct text_buf *b, const struct p
 	int err = 0;
 
 	for (i = 0; i < profile->nrefused && !err; i++) {
-		put(b, RECORDING_REFUSED);
-		put_text(b, profile->refused[i].marker);
-		put_text(b, profile->refused[i].why);
+		recording_put(b, RECORDING_REFUSED);
+		recording_put_text(b, profile->refused[i].marker);
+		recording_put_text(b, profile->refused[i].why);
 		err = state_spill(r, b);
 	}
 	return err;
@@ -269,6 +259,75 @@ static int recording_write_end(struct recording *r, const struct profile *profil
 	return err ? err : block_end(r, &b, RECORDING_END);
 }
 
+/* --- totals --------------------------------------------------------------------------------------- */
+
+static int recording_write_rows(struct recording *r, const struct profile *profile,
+				enum recording_extent extent)
+{
+	AUTO_TEXT b = {0};
+	size_t row = 0;
+	int err = 0;
+
+	while (row < profile->nrows && !err) {
+		block_begin(&b);
+		err = recording_totals_rows(r->totals, r->encoder, profile, extent, &row, &b,
+					    RECORDING_BLOCK_FULL);
+		if (!err && b.len > sizeof(struct recording_block_header))
+			err = block_end(r, &b, RECORDING_TOTALS);
+	}
+	return err;
+}
+
+/* How memory was counted, and who the threads are. */
+static int recording_write_facts(struct recording *r, const struct profile *profile)
+{
+	AUTO_TEXT b = {0};
+	size_t row = 0;
+	int err = 0;
+
+	block_begin(&b);
+	if (profile->metrics & (METRIC_ALLOC | METRIC_HEAP | METRIC_MMAP))
+		recording_totals_counting(&profile->memory, &b);
+	do {
+		err = recording_totals_processes(r->encoder, profile, &row, &b,
+						 RECORDING_BLOCK_FULL);
+		if (!err && b.len > sizeof(struct recording_block_header))
+			err = block_end(r, &b, RECORDING_TOTALS);
+		block_begin(&b);
+	} while (!err && row < profile->nthreads);
+	return err;
+}
+
+static int recording_write_totals(struct recording *r, const struct profile *profile,
+				  const struct stretch *stretch)
+{
+	int err = recording_write_rows(r, profile, stretch->extent);
+
+	return err ? err : recording_write_facts(r, profile);
+}
+
+/* Every --heap-interval: what is in use by now, where that has changed. */
+static int recording_heap(struct exporter *e, const struct profile *so_far)
+{
+	struct recording *r = e->state;
+	AUTO_TEXT b = {0};
+	int err = r->failed;
+
+	if (err || r->flight)
+		return err;
+	err = recording_totals_names(r->encoder, so_far);
+	if (!err)
+		err = recording_encoder_close(r->encoder);
+	if (!err)
+		err = recording_write_rows(r, so_far, RECORDING_SO_FAR);
+	if (err)
+		return err;
+	block_begin(&b);
+	recording_put(&b, RECORDING_SNAPSHOT);
+	recording_put(&b, so_far->end_ns);
+	return block_end(r, &b, RECORDING_TOTALS);
+}
+
 /* --- the exporter --------------------------------------------------------------------------------- */
 
 static void recording_free(struct exporter *e)
@@ -280,6 +339,7 @@ static void recording_free(struct exporter *e)
 	e->state = NULL;
 	recording_encoder_free(&r->encoder);
 	recording_flight_free(&r->flight);
+	recording_totals_free(&r->totals);
 	text_buf_free(&r->info);
 	free(r);
 }
@@ -294,6 +354,8 @@ static int recording_new(struct exporter *e)
 		return -ENOMEM;
 	e->state = r;
 	err = recording_encoder_new(&sink, &r->encoder);
+	if (!err)
+		err = recording_totals_new(&r->totals);
 	if (!err && e->options.last_ns)
 		err = recording_flight_new(e->options.last_ns, e->options.last_bytes, &r->flight);
 	if (err)
@@ -316,6 +378,7 @@ static int recording_begin(struct exporter *e, const struct profile *run)
 	err = recording_set_info(r, run);
 	if (err || r->flight)
 		return err;
+	recording_totals_restart(r->totals);
 	err = recording_encoder_restart(r->encoder);
 	if (!err)
 		err = recording_write_file_header(r);
@@ -384,6 +447,7 @@ static void recording_cut(struct recording *r, const struct exporter *e, u64 end
 
 	recording_flight_pass(r->flight, end_ns);
 	stretch->is_part = recording_flight_start(r->flight, &first_ns);
+	stretch->extent = RECORDING_LAST;
 	if (!stretch->is_part || end_ns < last_ns)
 		return;
 	if (first_ns > end_ns - last_ns)
@@ -395,7 +459,11 @@ static void recording_cut(struct recording *r, const struct exporter *e, u64 end
 static int recording_write_rest(struct recording *r, const struct exporter *e,
 				const struct profile *profile)
 {
-	struct stretch stretch = {.start_ns = profile->start_ns, .is_part = profile->is_part};
+	struct stretch stretch = {
+		.start_ns = profile->start_ns,
+		.is_part = profile->is_part,
+		.extent = profile->is_part ? RECORDING_STRETCH : RECORDING_WHOLE,
+	};
 	int err = recording_encoder_close(r->encoder);
 
 	if (err)
@@ -410,6 +478,8 @@ static int recording_write_rest(struct recording *r, const struct exporter *e,
 		if (!err)
 			err = recording_flight_each(r->flight, recording_write, r);
 	}
+	if (!err)
+		err = recording_write_totals(r, profile, &stretch);
 	return err ? err : recording_write_end(r, profile, &stretch);
 }
 
@@ -440,6 +510,7 @@ const struct exporter_ops exporter_recording = {
 	.span = recording_span,
 	.event = recording_event,
 	.tick = recording_tick,
+	.heap = recording_heap,
 	.finish = recording_finish,
 	.free = recording_free,
 };

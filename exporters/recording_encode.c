@@ -228,6 +228,11 @@ static bool encoder_counters(const struct model_span *span, u64 counters[RECORDI
 	counters[RECORDING_MAJOR_FAULTS] = span->total.major_faults;
 	counters[RECORDING_SYSTEM_NS] = span->total.cpu_system_ns;
 	counters[RECORDING_SELF_SYSTEM_NS] = span->self_cpu_system_ns;
+	counters[RECORDING_ALLOC_OBJECTS] = span->alloc.objects;
+	counters[RECORDING_ALLOC_BYTES] = span->alloc.bytes;
+	counters[RECORDING_INNER_ALLOC_OBJECTS] =
+		minus(span->alloc.objects, span->self_alloc.objects);
+	counters[RECORDING_INNER_ALLOC_BYTES] = minus(span->alloc.bytes, span->self_alloc.bytes);
 	counters[RECORDING_PARENT_ID] = span->parent_id;
 	for (i = 0; i < RECORDING_COUNTERS; i++)
 		any |= counters[i];

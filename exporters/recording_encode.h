@@ -34,6 +34,11 @@ int recording_encode_event(struct recording_encoder *encoder, const struct model
 /* Tells of THREAD, where that is new or has changed, also without spans. *NUMBER is its number. */
 int recording_encode_thread(struct recording_encoder *encoder, const struct model_thread *thread,
 			    u32 *number);
+/* The same of PATH, 0 where that is outside every span. */
+int recording_encode_path(struct recording_encoder *encoder, const struct model_path *path,
+			  u32 *number);
+/* The same of TEXT, 0 for NULL and for one that has no room. */
+int recording_encode_text(struct recording_encoder *encoder, const char *text, u32 *number);
 /* The earliest end of what waits in the block of spans; UINT64_MAX when nothing does. */
 u64 recording_encoder_oldest(const struct recording_encoder *encoder);
 /* Hands on the names and the spans that wait. */

@@ -255,3 +255,15 @@ int recording_encode_thread(struct recording_encoder *encoder, const struct mode
 	*number = told->number;
 	return encoder_tell_thread(encoder, told);
 }
+
+int recording_encode_path(struct recording_encoder *encoder, const struct model_path *path,
+			  u32 *number)
+{
+	*number = 0;
+	return path->def ? encoder_path(encoder, path, number) : 0;
+}
+
+int recording_encode_text(struct recording_encoder *encoder, const char *text, u32 *number)
+{
+	return encoder_text(encoder, text, number);
+}

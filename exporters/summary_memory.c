@@ -151,7 +151,7 @@ static void print_how(struct exporter *e, const struct model_memory *memory)
 	if (memory->entries)
 		fprintf(e->out,
 			"%s of %" PRIu64
-			" processes are under seccomp: failed allocations count too, and their live heap is not known\n",
+			" processes count at the entry of their allocator, because of seccomp: failed allocations too, and what they hold is not known\n",
 			figures_count(buf, memory->entries), memory->processes);
 }
 

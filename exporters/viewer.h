@@ -97,7 +97,7 @@ struct viewer_fact {
 	u64 value;
 };
 
-#define VIEWER_FACTS 10
+#define VIEWER_FACTS 13
 
 /* Whether a slice has anything to say but its times: most have not. */
 static inline bool viewer_has_facts(const struct model_span *span)

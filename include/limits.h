@@ -31,7 +31,9 @@
 #define HEAP_OBJECTS_MAX     (1u << 26)
 
 /* Async spans alive at one time, in the whole trace. */
-#define ASYNC_MAX (1u << 20)
+#define ASYNC_MAX         (1u << 20)
+#define ASYNC_CELLS       64 /* that count them, shared by CPUs; a power of two */
+#define ASYNC_CELL_STRIDE 8  /* a cache line, in u64 */
 
 /* Processes traced at one time. */
 #define PROCESSES_MAX (1u << 16)

@@ -77,6 +77,12 @@ struct model_counters {
 	u64 major_faults;
 };
 
+/* What was allocated. */
+struct model_alloc {
+	u64 objects;
+	u64 bytes;
+};
+
 #define MODEL_ABANDONED 0x1u /* it had no exit of its own */
 #define MODEL_OPEN      0x2u /* it was still open when its thread, its process or the trace ended */
 /* A thread's stretch inside an async span; the async span itself follows at its close, without it. */
@@ -97,6 +103,8 @@ struct model_span {
 	u64 self_cpu_system_ns;
 	u64 self_run_delay_ns;
 	struct model_counters total;
+	struct model_alloc alloc; /* METRIC_ALLOC: inclusive of what ran inside it … */
+	struct model_alloc self_alloc; /* … and exclusive */
 	u32 flags;
 	u32 nlabels;
 	struct model_label labels[MODEL_MAX_LABELS];
@@ -207,6 +215,7 @@ struct model_refused {
 struct model_memory {
 	u64 processes; /* whose allocators are probed */
 	u64 functions; /* that are probed, in all of them */
+	u64 markers;   /* sites of otel_memory's that are probed instead */
 	u64 late; /* of the processes, those probed after their fork: what came before is not counted */
 	u64 entries; /* of the processes, those whose allocations count at their entry, failed ones too */
 	u64 sample;   /* bytes between samples, on average; 0: every allocation counts */

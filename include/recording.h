@@ -17,7 +17,7 @@
  *
  * INFO comes first. An END block is the last one of a file that was finished; a file without it was cut, or is being
  * written. STATE blocks hold the same kind of items in between: losses, so that a cut file can still say what was lost
- * until then, and what would make END too long.
+ * until then, and what would make END too long. TOTALS blocks hold what no single span tells: memory by thread and path.
  *
  * Versions: a reader takes every file of its major version; it skips blocks of a kind, and counters of a number, that it
  * does not know. Anything else that changes makes a new major version. Numbers are only added to.
@@ -29,7 +29,7 @@
 
 #define RECORDING_MAGIC       "SPANTRC\n"
 #define RECORDING_MAJOR       1
-#define RECORDING_MINOR       0
+#define RECORDING_MINOR       1           /* 1: TOTALS, and counters of allocations */
 #define RECORDING_BLOCK_MAGIC 0x4b425053u /* "SPBK" */
 /* Longer ones are damaged. A writer ends a block at RECORDING_BLOCK_FULL, or when its oldest span is a second old. */
 #define RECORDING_BLOCK_MAX  (1u << 20)
@@ -68,6 +68,7 @@ enum recording_block {
 	RECORDING_SPANS = 3,
 	RECORDING_STATE = 4,
 	RECORDING_END = 5,
+	RECORDING_TOTALS = 6,
 };
 
 /* Tags of items in INFO: each at most once. */
@@ -135,8 +136,12 @@ enum recording_counter {
 	RECORDING_MAJOR_FAULTS = 7,
 	RECORDING_SYSTEM_NS = 8, /* of cpu */
 	RECORDING_SELF_SYSTEM_NS = 9,
-	RECORDING_PARENT_ID = 10, /* ASYNC under an async span: the id of that one */
-	RECORDING_COUNTERS = 11,
+	RECORDING_ALLOC_OBJECTS = 10,
+	RECORDING_ALLOC_BYTES = 11,
+	RECORDING_INNER_ALLOC_OBJECTS = 12, /* of those, while another span was on top */
+	RECORDING_INNER_ALLOC_BYTES = 13,
+	RECORDING_PARENT_ID = 14, /* ASYNC under an async span: the id of that one */
+	RECORDING_COUNTERS = 15,
 };
 
 /* labels = varint (ref LABELS << 3 | how many), then for each of its keys a ref text or a zigzag number. */
@@ -151,6 +156,48 @@ enum recording_state {
 	RECORDING_LOSS = 3,
 	/* text marker, text why */
 	RECORDING_REFUSED = 4,
+};
+
+/* Tags of items in TOTALS. Numbers = varint mask, then a varint for each bit set, lowest first, as counters; those of
+ * bits that a reader does not know are skipped. An item takes the place of an earlier one of the same thread and path. */
+enum recording_total {
+	/* ref thread, ref path (0: outside every span), numbers: enum recording_memory */
+	RECORDING_MEMORY = 1,
+	/* numbers: enum recording_counting */
+	RECORDING_COUNTING = 2,
+	/* varint time: the rows so far tell what was in use then */
+	RECORDING_SNAPSHOT = 3,
+	/* ref thread, varint nspid, ref text: comm of the process */
+	RECORDING_PROCESS = 4,
+};
+
+/* A row's memory, as in struct model_row, while its path was on top of its thread. What was in use and suspects are as
+ * of the time of writing, the rest since RECORDING_START. A file that is one of several has allocations outside every
+ * span only: those of its spans are in these. */
+enum recording_memory {
+	RECORDING_ROW_ALLOC_OBJECTS = 0,
+	RECORDING_ROW_ALLOC_BYTES = 1,
+	RECORDING_ROW_MAP_CALLS = 2,
+	RECORDING_ROW_MAP_BYTES = 3,
+	RECORDING_ROW_UNMAP_CALLS = 4,
+	RECORDING_ROW_UNMAP_BYTES = 5,
+	RECORDING_ROW_INUSE_OBJECTS = 6,
+	RECORDING_ROW_INUSE_BYTES = 7,
+	RECORDING_ROW_LEAK_OBJECTS = 8,
+	RECORDING_ROW_LEAK_BYTES = 9,
+	RECORDING_ROW_LEAK_OLDEST_NS = 10,
+	RECORDING_ROW_NUMBERS = 11,
+};
+
+/* How allocations were counted, as in struct model_memory. */
+enum recording_counting {
+	RECORDING_COUNTED_PROCESSES = 0,
+	RECORDING_COUNTED_FUNCTIONS = 1,
+	RECORDING_COUNTED_LATE = 2,
+	RECORDING_COUNTED_ENTRIES = 3,
+	RECORDING_COUNTED_SAMPLE = 4,
+	RECORDING_COUNTED_LEAKS_NS = 5,
+	RECORDING_COUNTED_NUMBERS = 6,
 };
 
 /* The loss that only a flight recorder knows: spans of the last seconds for which its memory was too small. */

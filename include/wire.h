@@ -53,7 +53,7 @@ struct wire_path {
 /* A traced process image: exec makes a new one. Key of the process table: its pid as spantrace sees it. */
 struct wire_process {
 	u32 serial; /* unique in a trace */
-	u32 reserved;
+	u32 shy;    /* a return was left alone for seccomp */
 };
 
 /* An async span that lives: key and value of the table. */
@@ -91,6 +91,15 @@ struct wire_object {
 	u32 row;     /* of the thread and path that allocated it */
 	u32 objects; /* that it stands for; 1 without --alloc-sample */
 };
+
+/* What a site of otel_memory:alloc and :free reads. */
+struct wire_alloc_site {
+	struct operand block;
+	struct operand bytes;  /* alloc alone */
+	struct operand weight; /* bytes of all the blocks that this sample stands for */
+};
+
+#define ALLOC_SITES_MAX 1024u /* in the cookie's place of the definition */
 
 /* Flags of the cookie of an allocator's function. */
 #define ALLOC_ENTRY_TELLS \
@@ -148,8 +157,15 @@ struct wire_usage {
 	u32 major_faults;
 };
 
+/* What was allocated. Of what --alloc-sample takes it is all that the samples stand for. */
+struct wire_alloc_counts {
+	u64 objects;
+	u64 bytes;
+};
+
 /* A thread span at its exit, or a segment of an async span. Most spans were never off the CPU and never
- * faulted: those end after their system time or, without any, before it. A segment is always whole. */
+ * faulted: those end after their system time or, without any, before it. A segment is always whole. What
+ * has no labels ends before them, what allocated nothing behind them. */
 struct wire_span {
 	struct wire_head head;
 	u32 path;
@@ -160,11 +176,14 @@ struct wire_span {
 	struct wire_usage usage;
 	u64 id;
 	u64 labels[LABELS_MAX]; /* numbers, or names of strings */
+	struct wire_alloc_counts alloc;
+	struct wire_alloc_counts self_alloc;
 };
 
-#define WIRE_SPAN_SHORT 40u
-#define WIRE_SPAN_SPLIT 56u  /* and the system time */
-#define WIRE_SPAN_WHOLE 112u /* all but the labels */
+#define WIRE_SPAN_SHORT    40u
+#define WIRE_SPAN_SPLIT    56u  /* and the system time */
+#define WIRE_SPAN_WHOLE    112u /* all but labels and allocations */
+#define WIRE_SPAN_LABELLED 144u /* all but allocations */
 
 /* An async span at its close. The table's value while it lives. */
 struct wire_async {
@@ -190,6 +209,8 @@ struct wire_async {
 	u32 site;   /* of its new */
 	u32 row;    /* aggregated mode; 0: none */
 	u64 labels[LABELS_MAX];
+	struct wire_alloc_counts alloc;
+	struct wire_alloc_counts self_alloc;
 };
 
 struct wire_event {
@@ -306,7 +327,7 @@ struct wire_life {
 	u32 process;
 	u32 old_process; /* fork: the parent; exec: the image before */
 	u32 pid;
-	u32 reserved;
+	u32 by_thread; /* exec: by one that was not the leader, which is gone */
 	u64 time_ns;
 	char comm[COMM_LEN];
 };
@@ -338,13 +359,14 @@ _Static_assert(sizeof(struct wire_head) == 8, "wire layout");
 _Static_assert(sizeof(struct wire_usage) == 64, "wire layout");
 _Static_assert(sizeof(struct wire_path) == 16, "wire layout");
 _Static_assert(sizeof(struct wire_site) == 240, "wire layout");
-_Static_assert(sizeof(struct wire_span) == 144, "wire layout");
+_Static_assert(sizeof(struct wire_span) == 176, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, usage) == WIRE_SPAN_SHORT, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, usage.off_ns) == WIRE_SPAN_SPLIT,
 	       "wire layout");
-_Static_assert(sizeof(struct wire_async) == 184, "wire layout");
+_Static_assert(sizeof(struct wire_async) == 216, "wire layout");
 _Static_assert(sizeof(struct wire_event) == 64, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, labels) == WIRE_SPAN_WHOLE, "wire layout");
+_Static_assert(__builtin_offsetof(struct wire_span, alloc) == WIRE_SPAN_LABELLED, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_event, labels) == WIRE_EVENT_SHORT, "wire layout");
 _Static_assert(sizeof(struct wire_thread) == 64, "wire layout");
 _Static_assert(sizeof(struct wire_thread_end) == 48, "wire layout");

@@ -14,7 +14,7 @@ UNIT_SHARED := $(patsubst tests/unit/%.c,$(OUTPUT)/unit/%.o,$(filter-out tests/u
 FUZZERS := $(patsubst tests/fuzz/%.c,$(OUTPUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FORMATTED := $(wildcard include/*.h user/*.[ch] user/*/*.[ch] exporters/*.[ch] bpf/*.[ch] vmlinux/*.h \
-	usdt/*.c usdt/*.cc tests/unit/*.[ch] tests/fuzz/*.[ch] tests/programs/*.c tests/programs/*.cc tests/bench/*.[ch])
+	usdt/*.c usdt/*.cc tests/unit/*.[ch] tests/fuzz/*.[ch] tests/programs/*.[ch] tests/programs/*.cc tests/bench/*.[ch])
 
 .SECONDARY: $(UNIT_SHARED) $(UNIT_TESTS:%=%.o) $(FUZZERS:%=%.o)
 .PHONY: check unit fuzz asan test-programs bench lint
@@ -56,7 +56,12 @@ $(OUTPUT)/programs/%: tests/programs/%.c usdt/spantrace.h $(LIB_OBJ)
 	$(call msg,PROGRAM,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -Iusdt -I$(OUTPUT) $< \
-		$(if $(shell grep -l '"\.\./\.\./' $<),$(LIB_OBJ) $(LIBS)) -lpthread -lm -ldl -o $@
+		$(if $(shell grep -l '"\.\./\.\./' $<),$(LIB_OBJ) $(LDFLAGS) $(LIBS)) -lpthread -lm -ldl -o $@
+
+$(OUTPUT)/programs/allocs $(OUTPUT)/programs/confined: tests/programs/ledger.h
+
+# spantrace for a kernel that kills at a return, see shy.c.
+$(OUTPUT)/programs/shy: LDFLAGS += -Wl,--wrap=features_returns_pass_seccomp
 
 $(OUTPUT)/programs/%: tests/programs/%.cc usdt/spantrace.h
 	$(call msg,PROGRAM,$@)

@@ -150,6 +150,10 @@ struct mm_struct {
 	struct uprobes_state uprobes_state;
 };
 
+struct seccomp {
+	int mode;
+};
+
 struct task_struct {
 	struct mm_struct *mm;
 	int on_cpu;
@@ -168,6 +172,7 @@ struct task_struct {
 	unsigned long maj_flt;
 	char comm[16];
 	struct signal_struct *signal;
+	struct seccomp seccomp;
 };
 
 struct vm_area_struct {

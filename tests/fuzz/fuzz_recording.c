@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define HEADER sizeof(struct recording_block_header)
 
 static unsigned long files_read, files_refused, files_finished, files_damaged;
-static unsigned long spans, events, labels, unknown, exported;
+static unsigned long spans, events, labels, unknown, exported, snapshots;
 
 #define CHECK(condition)                                                                  \
 	do {                                                                              \
@@ -70,6 +70,8 @@ static int check_span(void *context, const struct model_span *span)
 	CHECK(span->start_ns <= span->end_ns);
 	CHECK(span->start_ns >= replay_info(*replay)->start_ns);
 	CHECK(span->self_ns <= span->busy_ns);
+	CHECK(span->self_alloc.objects <= span->alloc.objects &&
+	      span->self_alloc.bytes <= span->alloc.bytes);
 	CHECK(span->total.cpu_ns <= span->busy_ns && span->self_cpu_ns <= span->self_ns);
 	CHECK(span->flags & MODEL_ASYNC || span->busy_ns <= wall);
 	check_place(span->thread, span->path);
@@ -115,7 +117,8 @@ static void check_profile(const struct replay *replay, const struct profile *pro
 {
 	CHECK(profile->end_ns >= profile->start_ns);
 	for (size_t i = 0; i < profile->nrows; i++)
-		check_place(profile->rows[i].thread, profile->rows[i].path);
+		if (profile->rows[i].path->def)
+			check_place(profile->rows[i].thread, profile->rows[i].path);
 	for (size_t i = 0; i < profile->nthreads; i++)
 		CHECK(profile->threads[i].thread->start_ns >= profile->start_ns);
 	for (size_t i = 0; i < profile->nrefused; i++)
@@ -123,6 +126,15 @@ static void check_profile(const struct replay *replay, const struct profile *pro
 	files_finished += replay_info(replay)->finished;
 	files_damaged += !!profile->losses[REPLAY_DAMAGED_BLOCKS].count;
 	unknown += profile->losses[REPLAY_UNKNOWN_NAMES].count;
+}
+
+static void check_heap(void *context, u64 time_ns)
+{
+	struct replay *const *replay = context;
+	struct profile then;
+
+	CHECK(trace_profile(replay_trace(*replay), time_ns, &then) == 0);
+	snapshots++;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -152,6 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	files_read++;
 	CHECK(trace_add_sink(replay_trace(replay), &sink) == 0);
+	replay_on_heap(replay, check_heap, &replay);
 	CHECK(replay_run(replay, size % 8 ? NULL : &filter) == 0);
 	CHECK(replay_profile(replay, &profile) == 0);
 	check_profile(replay, &profile);
@@ -202,6 +215,10 @@ static struct model_span seed_span(unsigned i)
 	};
 
 	span.self_cpu_ns = span.self_ns;
+	if (i % 4 == 1) {
+		span.alloc = (struct model_alloc){i, i * 1000};
+		span.self_alloc = (struct model_alloc){i / 2, i * 300};
+	}
 	if (i % 3 == 2) {
 		span.flags |= i % 2 ? MODEL_ASYNC : MODEL_SEGMENT;
 		span.id = 300 + i;
@@ -220,6 +237,10 @@ static void record_seed(unsigned n, unsigned block)
 	static const struct model_loss losses[] = {{"ring_full", "", 3}};
 	static const struct model_refused refused[] = {{"app:bad at 0x10", "not a nop"}};
 	const struct model_thread_row rows[] = {{&threads[0], 50, 5000}, {&threads[1], 40, 5000}};
+	static const struct model_row memory[] = {
+		{.thread = &threads[0], .path = &paths[0], .alloc_bytes = 300, .map_calls = 2},
+		{.thread = &threads[1], .path = &paths[2], .inuse_bytes = 70, .leak_bytes = 9},
+	};
 	struct exporter e = {.ops = exporter_by_name("recording"),
 			     .options = EXPORT_OPTIONS_DEFAULT};
 	struct profile run = {.version = "1", .kernel = "6", .clock = "c", .target = "t"};
@@ -227,7 +248,7 @@ static void record_seed(unsigned n, unsigned block)
 	size_t size;
 
 	run.start_ns = run.end_ns = 1000;
-	run.metrics = METRIC_WALL | METRIC_CPU;
+	run.metrics = METRIC_WALL | METRIC_CPU | METRIC_ALLOC | METRIC_HEAP | METRIC_MMAP;
 	run.losses = losses;
 	run.nlosses = 1;
 	e.out = open_memstream(&bytes, &size);
@@ -246,6 +267,10 @@ static void record_seed(unsigned n, unsigned block)
 	}
 	run.threads = rows;
 	run.nthreads = 2;
+	run.rows = memory;
+	run.nrows = 2;
+	run.memory = (struct model_memory){1, 2, 0, 0, 512, 1000};
+	CHECK(e.ops->heap(&e, &run) == 0);
 	run.refused = refused;
 	run.nrefused = 1;
 	CHECK(e.ops->finish(&e, &run) == 0);
@@ -432,7 +457,8 @@ int main(int argc, char **argv)
 	       count, files_read, files_finished, files_damaged, files_refused, exported);
 	printf("%lu spans, %lu events, %lu labels, %lu of unknown names\n", spans, events, labels,
 	       unknown);
-	CHECK(!own || !count || (spans && events && labels && unknown && files_damaged));
+	CHECK(!own || !count ||
+	      (spans && events && labels && unknown && files_damaged && snapshots));
 	for (size_t i = 0; i < nseeds; i++)
 		free(seeds[i].data);
 	free(input.data);

@@ -7,9 +7,10 @@ import re
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
 
-from harness import LiveTest, ROOT, SPANTRACE, Attached, Target, Trace, program, trace
-from test_alloc import PRELOADED, MemoryTest, counted, ledger
+from harness import LiveTest, ROOT, SPANTRACE, Attached, Target, Trace, program, run, trace
+from test_alloc import KEYS, PRELOADED, MemoryTest, counted, ledger
 
 FIRST, SECOND = "allocs:first", "allocs:second"
 
@@ -67,10 +68,53 @@ class Processes(MemoryTest):
         self.assertEqual(t.sum("leak_objects", FIRST), 1000)
         self.assert_lossless(t)
 
-    def test_seccomp(self):
-        """This kernel lets returns pass, or spantrace keeps off them: the target lives and is counted either way."""
-        t = trace(program("allocs"), "seccomp", "1000", options=["-m", "heap"])
-        self.assert_ledger(t, heap=not t.json["memory"]["entry_only_processes"])
+    def test_exec_by_another_thread(self):
+        """It takes the leader's place and number; probes are kept to the leader that is gone, so it gets new ones."""
+        follow = Followed(program("allocs"), "thread-exec", "300", options=["-m", "heap"])
+        first, second = (follow.expect(r"process (\d+): \d+ functions").group(1) for _ in range(2))
+        self.assertEqual(first, second)
+        t = follow.end("\n")
+        self.assert_ledger(t)
+        self.assertEqual(t.json["memory"]["late_processes"], 1)
+        self.assertEqual([row["inuse_objects"] for row in t.rows(FIRST)], [300, 300])
+        self.assertEqual(len({row["pid"] for row in t.rows(FIRST)}), 1)
+
+    def test_threads_outlive_the_leader(self):
+        with Target(program("allocs"), "leaderless", "500", "0") as target:
+            target.expect("ready")
+            attached = Attached(target.pid, options=["-m", "heap"])
+            target.go()
+            told = ledger(target.end())
+            t = attached.wait()
+        self.assertEqual(told[FIRST][0], 500)
+        self.assertEqual(counted(t), told)
+        self.assert_lossless(t)
+
+    def test_attached_when_the_leader_has_ended(self):
+        """The kernel cannot keep probes within it: that is said."""
+        with Target(program("allocs"), "leaderless", "500", "1") as target:
+            target.expect("ready")
+            target.go()
+            target.expect("alone")
+            attached = Attached(target.pid, options=["-m", "heap"])
+            target.go()
+            target.end()
+            t = attached.wait()
+        self.assertIn("its first thread has ended", t.stderr)
+        self.assertEqual(t.count(FIRST), 1)
+        self.assertEqual(t.sum("alloc_objects"), 0)
+
+    def test_all_processes(self):
+        """-a: the probes stand in the file, and children have them from their fork on. For as short as can be: they are in
+        everybody's C library."""
+        with Target(program("allocs"), "fork", "500") as target:
+            child = int(target.expect("child").split()[1])
+            attached = Attached(options=["-a", "-m", "heap"])
+            target.go()
+            told = ledger(target.end())
+            t = attached.stop()
+        rows = [row for row in t.rows(FIRST) if row["pid"] == child]
+        self.assertEqual([[sum(row[key] for row in rows) for key in KEYS]], list(told.values()))
 
     def test_the_rest_of_the_machine_is_left_alone(self):
         """A process beside the target has no breakpoint in its malloc."""
@@ -82,6 +126,109 @@ class Processes(MemoryTest):
             target.go()
             target.end()
             attached.wait()
+
+
+class Markers(MemoryTest):
+    """A process that tells of its own samples by otel_memory's markers is believed, and its allocator left alone."""
+    N = 1000
+    TOLD = [100 * N, 4800 * N, 50 * N, 2400 * N]
+
+    def of_work(self, t):
+        return [t.sum(key, "otel:work") for key in KEYS]
+
+    def test_instead_of_the_allocator(self):
+        t = trace(program("otel"), str(self.N), options=["-m", "heap"])
+        self.assertEqual(t.stdout, f"told {self.N}\n")
+        self.assertEqual(self.of_work(t), self.TOLD)
+        self.assertEqual(t.json["memory"]["markers"], 2)
+        # What the dynamic linker and printf allocate nobody tells of.
+        self.assertEqual(t.sum("alloc_objects"), 0)
+        self.assertEqual(t.events("otel_memory:alloc"), [])
+        self.assert_lossless(t)
+
+    def test_alloc_alone(self):
+        t = trace(program("otel"), str(self.N), options=["-m", "alloc"])
+        self.assertEqual([t.sum(key, "otel:work") for key in KEYS[:2]], self.TOLD[:2])
+        self.assertEqual(t.json["memory"]["markers"], 1)
+
+    def test_not_asked_for_they_are_silent(self):
+        t = trace(program("otel"), str(self.N), options=["-m", "wall"])
+        self.assertEqual(t.stdout, "told 0\n")
+
+    def test_they_come_with_a_library(self):
+        """Until then the allocator's functions are probed, and what they gave stays followed."""
+        with tempfile.TemporaryDirectory() as folder:
+            library = os.path.join(folder, "otel.so")
+            subprocess.run(["gcc", "-D_GNU_SOURCE", "-O2", "-shared", "-fPIC", "-I" + ROOT + "/usdt", "-o", library,
+                            ROOT + "/tests/programs/otel.c"], check=True)
+            follow = Followed("/usr/bin/python3", "-I", "-c",
+                              f"import ctypes; l = ctypes.CDLL({library!r}); input(); l.emit({self.N})",
+                              options=["-m", "heap"])
+            follow.expect("functions of its allocators are probed")
+            follow.expect("its own markers tell of allocations, at 2 sites")
+            t = follow.end("\n")
+        self.assertEqual(self.of_work(t), self.TOLD)
+        self.assertGreater(t.sum("alloc_objects"), 0)
+
+    def test_list_says_so(self):
+        self.assertIn("-m alloc and -m heap count by its markers", run("list", program("otel")).stdout)
+
+
+class Confined(MemoryTest):
+    """Under seccomp a thread may not even do what the kernel does by itself at a function's return, unless the kernel exempts
+    that. The second program is spantrace for which it does not: no return is touched, what is allocated counts at the
+    entry."""
+    PROGRAMS = {"as it is": SPANTRACE, "kernel that kills": program("shy")}
+
+    def each(self, check):
+        for name, tracer in self.PROGRAMS.items():
+            with self.subTest(kernel=name), mock.patch("harness.SPANTRACE", tracer):
+                check()
+
+    def assert_confined(self, t, unseen):
+        """UNSEEN objects in whose calls a return was not probed, if any was."""
+        shy = t.json["memory"]["entry_only_processes"]
+        self.assertEqual(t.status, 0)
+        self.assertLessEqual(shy, 1)
+        self.assert_lossless(t, **({"heap_unseen": unseen} if shy else {}))
+        self.assertEqual("under seccomp" in t.stderr, bool(shy), t.stderr)
+        return shy
+
+    def test_from_the_begin(self):
+        def check():
+            for mode in "filter", "strict":
+                t = trace(program("confined"), mode, "500", options=["-m", "heap"])
+                shy = self.assert_confined(t, 1000)
+                self.assert_ledger(t, heap=not shy)
+                self.assertEqual(t.sum("inuse_objects", FIRST), 0 if shy else 500)
+
+        self.each(check)
+
+    def test_a_thread_after_the_attach(self):
+        """Blocks that the others hold stay followed."""
+        def check():
+            with Target(program("confined"), "thread", "500") as target:
+                target.expect("ready")
+                attached = Attached(target.pid, options=["-m", "heap"])
+                target.go()
+                told = ledger(target.end())
+                t = attached.wait()
+                self.assertEqual(target.process.returncode, 0)
+            self.assertEqual(told[FIRST], [1001, 24540, 1000, 24500])
+            self.assertEqual(told[SECOND][:2], [552, 500 + 12250 + 750])
+            shy = self.assert_confined(t, 552)
+            if shy:
+                told[SECOND][2:] = [0, 0]
+            self.assertEqual(counted(t), told)
+
+        self.each(check)
+
+    def test_mappings(self):
+        def check():
+            t = trace(program("confined"), "filter", "5", options=["-m", "mmap"])
+            self.assertEqual(t.status, 0)
+
+        self.each(check)
 
 
 def breakpoints(pid):

@@ -395,7 +395,7 @@ class Killed(RecordTest):
             self.assertEqual((spans, len(values)), (sum(b[0] for b in blocks), sum(b[1] for b in blocks)), path)
             if rest:
                 self.assertIn(f"{rest} bytes", done.stderr)
-            if path.endswith(f"x{round_}.spans"):
+            if path.endswith(f"x{round_}.spans") and not (round_ % 2 and self.is_finished(path)):
                 self.assertIn("has no end", done.stderr)
             numbers += map(int, values)
             spans_in_all += spans
@@ -403,10 +403,27 @@ class Killed(RecordTest):
             self.assert_no_gap(numbers)
         return spans_in_all
 
+    def is_finished(self, path):
+        """Whether it was killed between the end of a part and its new name."""
+        with open(path, "rb") as file:
+            data = file.read()
+        at, kind = 16, 0
+        while at + HEADER.size <= len(data):
+            _, _, _, length, _, kind, *_ = HEADER.unpack_from(data, at)
+            at += HEADER.size + length
+        return at == len(data) and kind == 5
+
+    @staticmethod
+    def size_of(path):
+        try:
+            return os.path.getsize(path)
+        except FileNotFoundError:
+            return 0  # it has got its number since
+
     def wait_for(self, round_, size):
         """Until the files of a round hold SIZE bytes."""
-        deadline = time.time() + 60
-        while sum(map(os.path.getsize, glob.glob(self.path(f"x{round_}.*spans")))) < size:
+        deadline = time.time() + 120
+        while sum(map(self.size_of, glob.glob(self.path(f"x{round_}.*spans")))) < size:
             self.assertLess(time.time(), deadline, "nothing more is written")
             time.sleep(0.005)
 
@@ -416,9 +433,10 @@ class Killed(RecordTest):
         filled = 0
         with Counted() as target:
             target.ask("forever 500")
-            for first in range(0, 100, 2):
+            # Several at once: until probes stand a recorder waits more than it works.
+            for first in range(0, 100, 4):
                 recorders = []
-                for round_ in range(first, first + 2):
+                for round_ in range(first, first + 4):
                     words = ["--max-time", "20ms"] if round_ % 2 else []
                     recorders.append(Recorder(*words, "-o", self.path(f"x{round_}.spans"), pid=target.pid))
                 for round_, recorder in enumerate(recorders, first):

@@ -1,83 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocates what it knows, in spans, and says at its end what that was: for each span a line
- *   NAME objects bytes inuse_objects inuse_bytes
- * The ledger and the printing allocate nothing. What an allocator does with a request is its own affair, so the ledger
- * goes by what came back: a null pointer counts as nothing.
+/* Allocates what it knows, in spans, and says at its end what that was: see ledger.h.
  *
  *   allocs MODE [N [M]]
  */
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "spantrace.h"
+#include "ledger.h"
 
 static unsigned long n = 1000, m = 8;
 
-struct ledger {
-	const char *name;
-	unsigned long objects, bytes, inuse_objects, inuse_bytes;
-};
-
-static struct ledger first = {.name = "allocs:first"}, second = {.name = "allocs:second"};
-
-static void say(const struct ledger *l)
-{
-	char line[160];
-	int len = snprintf(line, sizeof(line), "%s %lu %lu %lu %lu\n", l->name, l->objects,
-			   l->bytes, l->inuse_objects, l->inuse_bytes);
-
-	if (write(1, line, (size_t)len) != len)
-		_exit(3);
-}
-
-/* A block came back for a request of BYTES, or did not. */
-static void *got(struct ledger *l, void *block, unsigned long bytes)
-{
-	if (!block)
-		return NULL;
-	l->objects++;
-	l->bytes += bytes;
-	l->inuse_objects++;
-	l->inuse_bytes += bytes;
-	return block;
-}
-
-static void gone(struct ledger *l, unsigned long bytes)
-{
-	l->inuse_objects--;
-	l->inuse_bytes -= bytes;
-}
-
-/* So that no compiler knows what these are. */
-static void *(*volatile do_malloc)(size_t) = malloc;
 static void *(*volatile do_calloc)(size_t, size_t) = calloc;
 static void *(*volatile do_realloc)(void *, size_t) = realloc;
 static void *(*volatile do_reallocarray)(void *, size_t, size_t) = reallocarray;
-static void (*volatile do_free)(void *) = free;
-
-static void drop(struct ledger *l, void *block, unsigned long bytes)
-{
-	if (!block)
-		return;
-	do_free(block);
-	gone(l, bytes);
-}
 
 /* --- every way to a block ---------------------------------------------------------------------------- */
 
@@ -184,34 +129,6 @@ static void mode_fail(void)
 			_exit(4);
 		drop(&first, got(&first, do_malloc(2u << 20), 2u << 20), 2u << 20);
 	}
-	SPAN_EXIT(allocs, first);
-}
-
-/* --- many, and kept ---------------------------------------------------------------------------------- */
-
-static void mode_many(void)
-{
-	unsigned long i;
-
-	for (i = 0; i < n; i++) {
-		unsigned long bytes = 8 + (i & 127);
-
-		if (i % 1000 == 0)
-			SPAN_ENTER(allocs, first);
-		drop(&first, got(&first, do_malloc(bytes), bytes), bytes);
-		if (i % 1000 == 999)
-			SPAN_EXIT(allocs, first);
-	}
-}
-
-static void mode_hold(void)
-{
-	unsigned long i;
-
-	SPAN_ENTER(allocs, first);
-	for (i = 0; i < n; i++)
-		if (!got(&first, do_malloc(i % 50), i % 50))
-			_exit(4);
 	SPAN_EXIT(allocs, first);
 }
 
@@ -344,6 +261,19 @@ static void mode_longjmp(void)
 	SPAN_EXIT(allocs, first);
 }
 
+/* All that every allocator is put through, in one trace: with limited memory at last. */
+static void mode_all(void)
+{
+	unsigned long rounds = n;
+
+	mode_kinds();
+	mode_realloc();
+	n = 10 * rounds;
+	mode_threads();
+	n = rounds;
+	mode_fail();
+}
+
 /* --- mappings --------------------------------------------------------------------------------------------- */
 
 static void mode_maps(void)
@@ -380,53 +310,69 @@ static void mode_fork(void)
 	if (pid == 0) {
 		if (read(0, &line, 1) != 1)
 			_exit(4);
-		mode_hold();
+		do_hold(n);
 		say(&first);
 		_exit(0);
 	}
+	dprintf(1, "child %d\n", pid);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		_exit(4);
 }
 
-static void mode_exec(char **argv)
+static void mode_exec(char **argv, const char *mode)
 {
 	char times[16];
 
-	mode_hold();
+	do_hold(n);
 	say(&first);
 	snprintf(times, sizeof(times), "%lu", n);
-	execl("/proc/self/exe", argv[0], "hold", times, NULL);
+	execl("/proc/self/exe", argv[0], mode, times, NULL);
 	_exit(4);
 }
 
-/* Nothing but what an allocator needs; anything else is death. */
-static void mode_seccomp(void)
+/* The same by a thread that is not the leader, which it becomes. The kernel forgets the leader's probes: the new image waits
+ * for a line. */
+static void *thread_execs(void *argv)
 {
-	static const int allowed[] = {SYS_write,  SYS_exit_group, SYS_brk,     SYS_mmap,
-				      SYS_munmap, SYS_futex,      SYS_madvise, SYS_mprotect};
-	struct sock_filter code[2 * sizeof(allowed) / sizeof(allowed[0]) + 2];
-	struct sock_fprog program = {.filter = code};
-	unsigned i;
+	mode_exec(argv, "attach");
+	return NULL;
+}
 
-	code[program.len++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-							   offsetof(struct seccomp_data, nr));
-	for (i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
-		code[program.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-								   (unsigned)allowed[i], 0, 1);
-		code[program.len++] =
-			(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	}
-	code[program.len++] =
-		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-	/* A first block, so that the allocator has asked what it wants to know. */
-	do_free(do_malloc(1));
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+static void mode_thread_exec(char **argv)
+{
+	pthread_t id;
+
+	if (pthread_create(&id, NULL, thread_execs, argv))
 		_exit(4);
-	mode_many();
-	mode_hold();
+	pthread_join(id, NULL);
+}
+
+/* The leader ends, its threads go on, and allocate. */
+static void *thread_left(void *leader)
+{
+	char line;
+
+	pthread_join(*(pthread_t *)leader, NULL);
+	/* Attached to by now, or not before a second line. */
+	if (m && (write(1, "alone\n", 6) != 6 || read(0, &line, 1) != 1))
+		_exit(4);
+	do_hold(n);
 	say(&first);
-	_exit(0);
+	exit(0);
+}
+
+static void mode_leaderless(void)
+{
+	static pthread_t leader;
+	pthread_t id;
+	char line;
+
+	if (write(1, "ready\n", 6) != 6 || read(0, &line, 1) != 1)
+		_exit(4);
+	leader = pthread_self();
+	if (pthread_create(&id, NULL, thread_left, &leader))
+		_exit(4);
+	pthread_exit(NULL);
 }
 
 /* Attached to: what it has by then is nobody's, and freeing it is nothing. */
@@ -443,7 +389,17 @@ static void mode_attach(void)
 	for (i = 0; i < n && i < EACH_MAX; i++)
 		do_free(blocks[0][i]);
 	SPAN_EXIT(allocs, second);
-	mode_hold();
+	do_hold(n);
+}
+
+static void mode_many(void)
+{
+	do_many(n);
+}
+
+static void mode_hold(void)
+{
+	do_hold(n);
 }
 
 int main(int argc, char **argv)
@@ -452,10 +408,19 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} modes[] = {
-		{"kinds", mode_kinds},     {"realloc", mode_realloc}, {"fail", mode_fail},
-		{"many", mode_many},       {"hold", mode_hold},       {"threads", mode_threads},
-		{"later", mode_later},     {"longjmp", mode_longjmp}, {"maps", mode_maps},
-		{"seccomp", mode_seccomp}, {"fork", mode_fork},       {"attach", mode_attach},
+		{"all", mode_all},
+		{"kinds", mode_kinds},
+		{"realloc", mode_realloc},
+		{"fail", mode_fail},
+		{"many", mode_many},
+		{"hold", mode_hold},
+		{"threads", mode_threads},
+		{"later", mode_later},
+		{"longjmp", mode_longjmp},
+		{"maps", mode_maps},
+		{"fork", mode_fork},
+		{"attach", mode_attach},
+		{"leaderless", mode_leaderless},
 	};
 	size_t i;
 
@@ -464,7 +429,9 @@ int main(int argc, char **argv)
 	if (argc > 3)
 		m = strtoul(argv[3], NULL, 10);
 	if (argc > 1 && strcmp(argv[1], "exec") == 0)
-		mode_exec(argv);
+		mode_exec(argv, "hold");
+	if (argc > 1 && strcmp(argv[1], "thread-exec") == 0)
+		mode_thread_exec(argv);
 	for (i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
 		if (strcmp(modes[i].name, argv[1]) != 0)
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that compute, wait and stay in system calls, and say themselves what the kernel has counted for them.
  *
- *   cpu mix THREADS MS      threads that do all three in spans, for so long each
+ *   cpu mix THREADS MS      threads that do all three in spans, until each has run so long and was pushed off a CPU
  *   cpu calls ROUNDS        spans that compute, and spans that read /dev/zero
  *   cpu short ROUNDS        the same with spans of some microseconds
  *   cpu async ROUNDS        one async span, worked on by two threads
@@ -9,9 +9,13 @@
  *   cpu late ROUNDS         on a line from stdin a span that reads, and then waits for a signal inside it
  *   cpu others ROUNDS       one thread in spans that compute, one outside all spans that reads
  *
- * Each thread prints what it has used between the begin and the end of its outermost span:
- *   thread TID RUNTIME RUN_DELAY USER SYSTEM (ns; the last two by getrusage, whole ticks)
- * and what the calls in its spans have used, by the thread's own clock:
+ * Each thread prints what it has used, as read just outside the begin and the end of its outermost span and, but for
+ * async, faults, late and others, just inside them. It may lose its CPU between a reading and the probe: what the span
+ * has used lies between the two.
+ *   outside TID WALL RUNTIME RUN_DELAY USER SYSTEM VOL INVOL MINOR MAJOR
+ *   inside  TID …
+ * (ns, USER and SYSTEM by getrusage; switches; page faults), and what the calls in its spans have used, by the thread's own
+ * clock:
  *   calls TID SYSTEM
  */
 #include <errno.h>
@@ -51,7 +55,12 @@ static void sleep_ns(long ns)
 
 /* What the kernel has counted for a thread. */
 struct used {
-	unsigned long runtime, run_delay, user, system;
+	unsigned long wall, runtime, run_delay, user, system, vol, invol, minor, major;
+};
+
+/* At the begin and at the end of a span. */
+struct stretch {
+	struct used begin, end;
 };
 
 static unsigned long ns_of(struct timeval t)
@@ -70,6 +79,10 @@ static struct used used(void)
 	getrusage(RUSAGE_THREAD, &usage);
 	u.user = ns_of(usage.ru_utime);
 	u.system = ns_of(usage.ru_stime);
+	u.vol = (unsigned long)usage.ru_nvcsw;
+	u.invol = (unsigned long)usage.ru_nivcsw;
+	u.minor = (unsigned long)usage.ru_minflt;
+	u.major = (unsigned long)usage.ru_majflt;
 	/* Reading this clock brings the thread's own up to date. */
 	now_ns(CLOCK_THREAD_CPUTIME_ID);
 	n = read(fd, text, sizeof(text) - 1);
@@ -79,16 +92,27 @@ static struct used used(void)
 	text[n] = '\0';
 	if (sscanf(text, "%lu %lu", &u.runtime, &u.run_delay) != 2)
 		exit(3);
+	u.wall = now_ns(CLOCK_MONOTONIC);
 	return u;
 }
 
-static void say(const struct used *before, unsigned long in_calls)
+static void say_stretch(const char *where, const struct stretch *s)
 {
-	struct used u = used();
+	const struct used *a = &s->begin, *b = &s->end;
 
+	printf("%s %d %lu %lu %lu %lu %lu %lu %lu %lu %lu\n", where, gettid(), b->wall - a->wall,
+	       b->runtime - a->runtime, b->run_delay - a->run_delay, b->user - a->user,
+	       b->system - a->system, b->vol - a->vol, b->invol - a->invol, b->minor - a->minor,
+	       b->major - a->major);
+}
+
+static void say(struct stretch *outside, const struct stretch *inside, unsigned long in_calls)
+{
+	outside->end = used();
 	pthread_mutex_lock(&print_lock);
-	printf("thread %d %lu %lu %lu %lu\n", gettid(), u.runtime - before->runtime,
-	       u.run_delay - before->run_delay, u.user - before->user, u.system - before->system);
+	say_stretch("outside", outside);
+	if (inside)
+		say_stretch("inside", inside);
 	printf("calls %d %lu\n", gettid(), in_calls);
 	fflush(stdout);
 	pthread_mutex_unlock(&print_lock);
@@ -120,13 +144,13 @@ static unsigned long read_zeros(int calls)
 
 static void *mix(void *unused)
 {
-	unsigned long end = now_ns(CLOCK_MONOTONIC) + (unsigned long)times * 1000000UL;
+	struct stretch outside = {.begin = used()}, inside;
 	unsigned long in_calls = 0;
-	struct used before = used();
 
 	(void)unused;
 	SPAN_ENTER(cpu, thread);
-	while (now_ns(CLOCK_MONOTONIC) < end) {
+	inside.begin = used();
+	do {
 		SPAN_ENTER(cpu, round);
 		SPAN_ENTER(cpu, compute);
 		compute(1500000);
@@ -138,9 +162,11 @@ static void *mix(void *unused)
 		in_calls += read_zeros(100);
 		SPAN_EXIT(cpu, read);
 		SPAN_EXIT(cpu, round);
-	}
+		inside.end = used();
+	} while (inside.end.runtime - inside.begin.runtime < (unsigned long)times * 1000000UL ||
+		 inside.end.invol == inside.begin.invol);
 	SPAN_EXIT(cpu, thread);
-	say(&before, in_calls);
+	say(&outside, &inside, in_calls);
 	return NULL;
 }
 
@@ -157,10 +183,11 @@ static void mode_mix(int threads)
 
 static void calls(unsigned long steps, int reads)
 {
+	struct stretch outside = {.begin = used()}, inside;
 	unsigned long in_calls = 0;
-	struct used before = used();
 
 	SPAN_ENTER(cpu, thread);
+	inside.begin = used();
 	for (int i = 0; i < times; i++) {
 		SPAN_ENTER(cpu, compute);
 		compute(steps);
@@ -169,8 +196,9 @@ static void calls(unsigned long steps, int reads)
 		in_calls += read_zeros(reads);
 		SPAN_EXIT(cpu, read);
 	}
+	inside.end = used();
 	SPAN_EXIT(cpu, thread);
-	say(&before, in_calls);
+	say(&outside, &inside, in_calls);
 }
 
 static pthread_barrier_t turn;
@@ -178,7 +206,7 @@ static pthread_barrier_t turn;
 static void *work_on(void *number)
 {
 	unsigned long in_calls = 0;
-	struct used before = used();
+	struct stretch outside = {.begin = used()};
 	bool reads = *(int *)number;
 
 	for (int i = 0; i < times; i++) {
@@ -189,7 +217,7 @@ static void *work_on(void *number)
 			compute(1000000);
 		SPAN_EXIT_ID(cpu, job, 7);
 	}
-	say(&before, in_calls);
+	say(&outside, NULL, in_calls);
 	pthread_barrier_wait(&turn);
 	return NULL;
 }
@@ -213,7 +241,7 @@ static void mode_faults(void)
 {
 	const size_t bytes = 8 << 20, page = (size_t)sysconf(_SC_PAGESIZE);
 	unsigned long in_faults = 0;
-	struct used before = used();
+	struct stretch outside = {.begin = used()};
 
 	for (int i = 0; i < times; i++) {
 		char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -231,21 +259,21 @@ static void mode_faults(void)
 		SPAN_EXIT(cpu, touch);
 		munmap(memory, bytes);
 	}
-	say(&before, in_faults);
+	say(&outside, NULL, in_faults);
 }
 
 static void mode_late(void)
 {
 	unsigned long in_calls = 0;
-	struct used before;
+	struct stretch outside;
 
 	getchar();
-	before = used();
+	outside.begin = used();
 
 	SPAN_ENTER(cpu, waits);
 	for (int i = 0; i < times; i++)
 		in_calls += read_zeros(200);
-	say(&before, in_calls);
+	say(&outside, NULL, in_calls);
 	pause();
 	SPAN_EXIT(cpu, waits);
 }
@@ -260,17 +288,17 @@ static void *read_outside(void *unused)
 
 static void mode_others(void)
 {
-	struct used before;
+	struct stretch outside;
 	pthread_t id;
 
 	pthread_create(&id, NULL, read_outside, NULL);
-	before = used();
+	outside.begin = used();
 	for (int i = 0; i < times; i++) {
 		SPAN_ENTER(cpu, compute);
 		compute(2000000);
 		SPAN_EXIT(cpu, compute);
 	}
-	say(&before, 0);
+	say(&outside, NULL, 0);
 	pthread_join(id, NULL);
 }
 
@@ -283,6 +311,8 @@ int main(int argc, char **argv)
 	zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	if (zero < 0)
 		return 3;
+	/* A page that the kernel takes away meanwhile would be waited for, or be system time. */
+	mlockall(MCL_CURRENT);
 	if (!strcmp(mode, "mix") && argc == 4)
 		mode_mix(atoi(argv[2]));
 	else if (!strcmp(mode, "calls"))

@@ -37,6 +37,7 @@ static void test_names(void **state)
 		[LOSS_NO_MEMORY] = "no_memory",
 		[LOSS_MAPPINGS] = "mappings_lost",
 		[LOSS_THREADS] = "threads_full",
+		[LOSS_ROWS] = "rows_full",
 	};
 	struct model_loss losses[LOSS_CAUSES];
 	int i;

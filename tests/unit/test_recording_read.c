@@ -242,7 +242,7 @@ static void test_versions(void **state)
 	header.major = 2;
 	memcpy(r->bytes, &header, sizeof(header));
 	assert_int_equal(replay_try(r, r->size), -EINVAL);
-	check_said(r, "in version 2.1 of the format; this spantrace reads version 1");
+	check_said(r, "in version 2.2 of the format; this spantrace reads version 1");
 }
 
 static void test_no_recordings(void **state)

@@ -164,7 +164,9 @@ static void test_memory(void **state)
 	assert_contains(text, "\nmapped 8.00 KiB in 2 calls, unmapped 0 B in 0\n");
 	assert_contains(text, "one in 4.00 KiB on average\n");
 	assert_contains(text, "\n3 of 4 processes began while traced: ");
-	assert_contains(text, "\n1 of 4 processes are under seccomp: ");
+	assert_contains(
+		text,
+		"\n1 of 4 processes count at the entry of their allocator, because of seccomp: ");
 	assert_contains(text, "\nnot freed for 1.00 s\n"
 			      "  2.00 KiB in 2 blocks, the oldest of 5.00 s ago: app:outer\n");
 	free(text);

@@ -24,7 +24,7 @@ static int add(struct trace *trace, enum model_kind kind, const char *provider, 
 static void test_empty(void **state)
 {
 	struct trace *trace = NULL;
-	struct trace_counts counts = {1, 1, 1};
+	struct trace_counts counts = {1, 1, 1, 1};
 	struct profile profile = {0};
 
 	(void)state;

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "../../user/trace/trace_impl.h"
 #include "traced.h"
 
 /* Two spans of 100 and 300 ns, off the CPU for 40 of the second; 10 of that waiting. */
@@ -240,6 +241,83 @@ static void test_rows_of_memory(void **state)
 	assert_int_equal(trace_no_memory(t->trace), 1);
 }
 
+/* What has no room is in one row, and counted; sums stay what they are. */
+static void test_rows_are_bounded(void **state)
+{
+	struct traced *t = *state;
+	const struct profile *profile;
+	const struct model_row *folded = NULL;
+	u64 count = 0, busy = 0;
+
+	t->trace->rows_max = 3;
+	for (u32 thread = 1; thread <= 10; thread++)
+		feed_span(t, thread, PATH_A, TRACED_BEGIN, 100, 100);
+	feed_span(t, 2, PATH_A, TRACED_BEGIN, 100, 100);
+	profile = traced_profile(t);
+	assert_int_equal(profile->nrows, 4);
+	for (size_t i = 0; i < profile->nrows; i++) {
+		count += profile->rows[i].count;
+		busy += profile->rows[i].busy_ns;
+		if (profile->rows[i].path->id == PATH_OVERFLOW)
+			folded = &profile->rows[i];
+	}
+	assert_int_equal(count, 11);
+	assert_int_equal(busy, 1100);
+	assert_non_null(folded);
+	assert_int_equal(folded->count, 7);
+	assert_int_equal(trace_folded_rows(t->trace), 7);
+	assert_int_equal(trace_no_memory(t->trace), 0);
+}
+
+/* Beyond so many pieces of histograms a span is in every number but the percentiles. */
+static void test_pieces_are_bounded(void **state)
+{
+	struct traced *t = *state;
+	const struct model_row *row;
+
+	t->trace->pieces_max = 0;
+	feed_span(t, 1, PATH_A, TRACED_BEGIN, 1000, 1000);
+	row = traced_row(t, 1, PATH_A);
+	assert_int_equal(row->count, 1);
+	assert_int_equal(row->max_ns, 1000);
+	assert_null(row->durations);
+	assert_int_equal(trace_no_memory(t->trace), 1);
+}
+
+/* Of two spans of a path that labels tell apart each has what it allocated itself; what else was counted for the path stands
+ * without labels. */
+static void test_allocations_by_label(void **state)
+{
+	static const char *const keys[] = {"user"};
+	struct traced *t = *state;
+	struct wire_span span = make_span(1, PATH_A, 50, 1000, 600);
+	struct wire_row gained = {
+		.thread = 1, .path = PATH_A, .alloc_objects = 9, .alloc_bytes = 900};
+	const struct profile *profile;
+
+	assert_int_equal(trace_add_site(t->trace, 7, keys, 1, 0), 0);
+	trace_split_by(t->trace, keys, 1);
+	span.head.size = sizeof(span);
+	span.head.flags = WIRE_LABELS;
+	span.site = 7;
+	for (u64 user = 1; user <= 2; user++) {
+		span.labels[0] = user;
+		span.alloc = (struct wire_alloc_counts){user + 5, user * 100 + 50};
+		span.self_alloc = (struct wire_alloc_counts){user, user * 100};
+		feed(t, &span);
+	}
+	trace_take_row(t->trace, &gained, NULL, 0);
+	profile = traced_profile(t);
+	assert_int_equal(profile->nrows, 3);
+	assert_int_equal(profile->rows[0].nlabels, 0);
+	assert_int_equal(profile->rows[0].alloc_objects, 9 - 1 - 2);
+	assert_int_equal(profile->rows[0].alloc_bytes, 900 - 100 - 200);
+	assert_int_equal(profile->rows[1].alloc_objects, 1);
+	assert_int_equal(profile->rows[1].work.alloc_bytes, 100);
+	assert_int_equal(profile->rows[2].alloc_objects, 2);
+	assert_int_equal(profile->rows[2].alloc_bytes, 200);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +327,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_async_rows, traced_setup, traced_teardown),
 		cmocka_unit_test_setup_teardown(test_event_rows, traced_setup, traced_teardown),
 		cmocka_unit_test_setup_teardown(test_rows_of_memory, traced_setup, traced_teardown),
+		cmocka_unit_test_setup_teardown(test_rows_are_bounded, traced_setup,
+						traced_teardown),
+		cmocka_unit_test_setup_teardown(test_pieces_are_bounded, traced_setup,
+						traced_teardown),
+		cmocka_unit_test_setup_teardown(test_allocations_by_label, traced_setup,
+						traced_teardown),
 		cmocka_unit_test_setup_teardown(test_rows_of_no_path, traced_setup,
 						traced_teardown),
 		cmocka_unit_test_setup_teardown(test_no_rows, traced_setup, traced_teardown),

@@ -32,6 +32,7 @@ static void ask(bool filtered)
 	struct rlimit none = {0};
 
 	setrlimit(RLIMIT_CORE, &none);
+	signal(SIGILL, SIG_DFL); /* whatever the caller does about it */
 	if (filtered && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 			 prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)))
 		_exit(2);

@@ -199,6 +199,9 @@ static int look(struct walk *walk, u64 address, u64 size)
 
 	if (want > CODE_MAX)
 		want = CODE_MAX;
+	/* The file may end before what is not known does. */
+	while (!size && want > STUB_BYTES && elfimage_locate(image, address, want, PF_X, &offset))
+		want /= 2;
 	if (elfimage_locate(image, address, want, PF_X, &offset) ||
 	    elfimage_load(image, offset, want, CODE_MAX, &code))
 		return 0;

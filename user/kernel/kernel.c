@@ -91,6 +91,8 @@ static void kernel_configure_memory(struct kernel *kernel, const struct kernel_o
 	bpf_program__set_autoload(skel->progs.alloc_return, options->alloc && !options->session);
 	bpf_program__set_autoload(skel->progs.alloc_session, options->alloc && options->session);
 	bpf_program__set_autoload(skel->progs.free_enter, options->heap);
+	bpf_program__set_autoload(skel->progs.alloc_marker, options->alloc);
+	bpf_program__set_autoload(skel->progs.free_marker, options->heap);
 	bpf_program__set_autoload(skel->progs.map_enter, options->map && !options->session);
 	bpf_program__set_autoload(skel->progs.map_return, options->map && !options->session);
 	bpf_program__set_autoload(skel->progs.map_session, options->map && options->session);
@@ -110,7 +112,9 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	skel->rodata->knob_all_processes = options->all_processes;
 	skel->rodata->knob_rows = options->rows;
 	skel->rodata->knob_totals = options->totals;
+	skel->rodata->knob_alloc = options->alloc;
 	skel->rodata->knob_heap = options->heap;
+	skel->rodata->knob_returns_kill = options->returns_kill;
 	skel->rodata->knob_eager_forks = options->eager_forks;
 	skel->rodata->knob_usage = options->usage;
 	skel->rodata->knob_tick_ns = kernel_tick_ns();
@@ -331,6 +335,10 @@ struct bpf_program *kernel_program(struct kernel *kernel, enum kernel_program pr
 		return skel->progs.alloc_return;
 	case KERNEL_FREE_ENTER:
 		return skel->progs.free_enter;
+	case KERNEL_ALLOC_MARKER:
+		return skel->progs.alloc_marker;
+	case KERNEL_FREE_MARKER:
+		return skel->progs.free_marker;
 	case KERNEL_ALLOC_SESSION:
 		return skel->progs.alloc_session;
 	case KERNEL_MAP_ENTER:
@@ -456,6 +464,20 @@ int kernel_collect(struct kernel *kernel, kernel_record_fn fn, void *context)
 	}
 }
 
+/* At least as many as there are: the ends are read first. */
+static u64 async_alive(const struct kernel *kernel)
+{
+	u64 made = 0, ended = 0;
+
+	for (u32 i = 0; i < ASYNC_CELLS; i++)
+		ended += __atomic_load_n(&kernel->skel->bss->async_ended[i * ASYNC_CELL_STRIDE],
+					 __ATOMIC_ACQUIRE);
+	for (u32 i = 0; i < ASYNC_CELLS; i++)
+		made += __atomic_load_n(&kernel->skel->bss->async_made[i * ASYNC_CELL_STRIDE],
+					__ATOMIC_RELAXED);
+	return made - ended;
+}
+
 int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, void *context)
 {
 	int fd = bpf_map__fd(kernel->skel->maps.async_spans);
@@ -463,7 +485,7 @@ int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, vo
 	struct wire_async span;
 	int err;
 
-	if (!__atomic_load_n(&kernel->skel->bss->async_alive, __ATOMIC_RELAXED))
+	if (!async_alive(kernel))
 		return 0;
 	err = bpf_map_get_next_key(fd, NULL, &next);
 	while (!err) {
@@ -474,8 +496,10 @@ int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, vo
 			continue;
 		if (bpf_map_lookup_elem(fd, &key, &span) || bpf_map_delete_elem(fd, &key))
 			continue;
-		__atomic_fetch_sub(&kernel->skel->bss->async_alive, 1, __ATOMIC_RELAXED);
-		fn(context, &span);
+		__atomic_fetch_add(&kernel->skel->bss->async_ended[0], 1, __ATOMIC_RELAXED);
+		/* What its closer has claimed is told by it. */
+		if (!span.end_ns)
+			fn(context, &span);
 	}
 	return err == -ENOENT ? 0 : err;
 }
@@ -501,6 +525,10 @@ void kernel_add_segment(struct kernel *kernel, u32 process, u32 def,
 	span.invol_switches += segment->usage.invol_switches;
 	span.minor_faults += segment->usage.minor_faults;
 	span.major_faults += segment->usage.major_faults;
+	span.alloc.objects += segment->alloc.objects;
+	span.alloc.bytes += segment->alloc.bytes;
+	span.self_alloc.objects += segment->self_alloc.objects;
+	span.self_alloc.bytes += segment->self_alloc.bytes;
 	bpf_map_update_elem(fd, &key, &span, BPF_EXIST);
 }
 

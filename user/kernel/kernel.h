@@ -27,6 +27,7 @@ struct kernel_options {
 	bool eager_forks; /* a fork wakes the loader, as an exec does: the child waits for probes too */
 	bool map;         /* mappings are counted, in rows */
 	bool session;     /* entry and return are one program, where uprobe_multi is set */
+	bool returns_kill; /* who is under seccomp dies of a probed return, which sessions leave alone */
 	u32 heap_objects;  /* how many blocks at one time */
 	u32 alloc_sample;  /* bytes between samples, on average; 0: every allocation counts */
 	bool usage;        /* cpu, run delay, switches, faults */
@@ -53,6 +54,8 @@ enum kernel_program {
 	KERNEL_ALLOC_ENTER,
 	KERNEL_ALLOC_RETURN, /* runs when the function returns */
 	KERNEL_FREE_ENTER,
+	KERNEL_ALLOC_MARKER,
+	KERNEL_FREE_MARKER,
 	KERNEL_ALLOC_SESSION, /* runs at the entry and, where that asks for it, at the return */
 	KERNEL_MAP_ENTER,
 	KERNEL_MAP_RETURN,
@@ -87,6 +90,8 @@ int kernel_set_site(struct kernel *kernel, u32 site, const struct wire_site *val
 /* The async definitions, where named parents are looked for; at most ASYNC_DEFS_MAX, later ones are not
  * looked for. */
 int kernel_set_async_defs(struct kernel *kernel, const u32 *defs, u32 n);
+/* What a site of otel_memory's markers reads. 0, -ENOSPC or -errno. */
+int kernel_set_alloc_site(struct kernel *kernel, u32 index, const struct wire_alloc_site *value);
 /* Traces process PID from now on. 0 or -errno. */
 int kernel_add_process(struct kernel *kernel, pid_t pid);
 
@@ -152,6 +157,8 @@ u64 kernel_ring_fill(const struct kernel *kernel);
 
 /* Sums over CPUs, by enum wire_loss. */
 int kernel_losses(const struct kernel *kernel, u64 losses[LOSS_KINDS]);
+/* Process images in which returns were left alone, see returns_kill. */
+u64 kernel_shy(const struct kernel *kernel);
 /* Hits that a program missed because it was running already on that CPU. */
 u64 kernel_missed(const struct kernel *kernel);
 

@@ -31,6 +31,11 @@ int kernel_losses(const struct kernel *kernel, u64 losses[LOSS_KINDS])
 	return 0;
 }
 
+u64 kernel_shy(const struct kernel *kernel)
+{
+	return __atomic_load_n(&kernel->skel->bss->processes_shy, __ATOMIC_RELAXED);
+}
+
 u64 kernel_missed(const struct kernel *kernel)
 {
 	u64 missed = 0;

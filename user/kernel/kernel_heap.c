@@ -76,6 +76,16 @@ int kernel_walk_objects(struct kernel *kernel, kernel_object_fn fn, void *contex
 	return 0;
 }
 
+int kernel_set_alloc_site(struct kernel *kernel, u32 index, const struct wire_alloc_site *value)
+{
+	if (index >= ALLOC_SITES_MAX)
+		return -ENOSPC;
+	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.alloc_sites), &index, value,
+				BPF_ANY))
+		return -errno;
+	return 0;
+}
+
 bool kernel_row_of(struct kernel *kernel, u32 index, u32 *thread, u32 *path)
 {
 	const struct wire_row *row;

@@ -31,6 +31,13 @@ struct mmp_stack {
 	u64 latest; /* end of the event met last */
 };
 
+/* A step from a path to one below it that was made lately: most events make one of a few. */
+#define STEPS 1024u
+struct mmp_step {
+	const struct model_path *parent, *path; /* PATH NULL: empty */
+	u32 def;
+};
+
 struct mmp_nest {
 	struct mmp_file *file;
 	struct mmp_names *names;
@@ -39,6 +46,7 @@ struct mmp_nest {
 	struct blockcache *results;
 	const struct model_path **paths; /* by id */
 	u32 npaths;
+	struct mmp_step steps[STEPS];
 	struct intmap by_id;
 	struct mmp_thread *threads;
 	size_t nthreads;
@@ -271,10 +279,18 @@ static void frame_cover(struct mmp_frame *frame, u64 start, u64 end)
 static const struct model_path *path_under(struct mmp_nest *nest, const struct model_path *parent,
 					   u32 def)
 {
+	u32 place = ((parent ? parent->id : 0) * 31 + def) * 0x9e3779b1u >> 22;
+	struct mmp_step *step = &nest->steps[place];
+	const struct model_path *path;
 	bool full = false;
-	const struct model_path *path = trace_add_path(nest->trace, parent, def, NULL, &full);
 
+	_Static_assert(STEPS == 1u << 10, "as many bits as are left of 32");
+	if (step->path && step->parent == parent && step->def == def)
+		return step->path;
+	path = trace_add_path(nest->trace, parent, def, NULL, &full);
 	nest->counts.paths_full += full;
+	if (!full)
+		*step = (struct mmp_step){.parent = parent, .path = path, .def = def};
 	return path;
 }
 

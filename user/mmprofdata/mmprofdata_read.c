@@ -206,7 +206,7 @@ static void take_span(struct replay *replay, const struct mmp_reader *reader,
 		.nlabels = name->nlabels,
 	};
 
-	memcpy(span.labels, name->labels, sizeof(span.labels));
+	memcpy(span.labels, name->labels, name->nlabels * sizeof(span.labels[0]));
 	replay_take_span(replay, &span);
 }
 
@@ -235,7 +235,7 @@ static int take_event(struct replay *replay, const struct mmp_reader *reader,
 		event.has_value = found;
 		event.value = (s64)value;
 	}
-	memcpy(event.labels, name->labels, sizeof(event.labels));
+	memcpy(event.labels, name->labels, name->nlabels * sizeof(event.labels[0]));
 	replay_take_event(replay, &event);
 	return 0;
 }
@@ -309,21 +309,49 @@ static void say_what_is_missing(const struct replay *replay, const struct mmp_re
 			 replay->own[REPLAY_UNKNOWN_NAMES]);
 }
 
+/* Reads event AT, and asks for the row that it will be added to. */
+static int expect_one(const struct mmp_reader *reader, u64 at, struct mmp_nested *nested)
+{
+	const struct mmp_thread *thread;
+	int err = mmp_nest_get(reader->nest, at, nested);
+
+	if (err || !nested->path || !mmp_is_interval(&nested->event))
+		return err;
+	/* An event on a lane has another one: then too much is asked for. */
+	thread = mmp_nest_thread(reader->nest, nested->event.thread);
+	if (thread && thread->model)
+		trace_expect_span(thread->model, nested->path);
+	return 0;
+}
+
+/* Rows are more than the caches near the processor hold: that of an event is asked for some events before it is taken. */
+#define EXPECT 8
+
+static int take_all(struct replay *replay, const struct mmp_reader *reader)
+{
+	struct mmp_nested nested[EXPECT];
+	u64 n = reader->file->nevents, ahead = 0, i;
+	int err = 0;
+
+	for (i = 0; !err && i < n && !trace_error(replay->trace); i++) {
+		for (; !err && ahead < n && ahead < i + EXPECT; ahead++)
+			err = expect_one(reader, ahead, &nested[ahead % EXPECT]);
+		if (!err && nested[i % EXPECT].path)
+			err = take_one(replay, reader, &nested[i % EXPECT]);
+	}
+	return err;
+}
+
 static int mmp_run(struct replay *replay)
 {
 	struct mmp_reader *reader = replay->state;
-	struct mmp_nested nested;
 	int err = mmp_nest_walk(reader->nest);
-	u64 i;
 
 	if (!err)
 		err = set_threads(replay, reader);
 	mmp_names_want_labels(reader->names);
-	for (i = 0; !err && i < reader->file->nevents && !trace_error(replay->trace); i++) {
-		err = mmp_nest_get(reader->nest, i, &nested);
-		if (!err && nested.path)
-			err = take_one(replay, reader, &nested);
-	}
+	if (!err)
+		err = take_all(replay, reader);
 	if (err) {
 		log_error("cannot read %s: %s", replay->info.path, strerror(-err));
 		return err;

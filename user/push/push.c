@@ -114,10 +114,33 @@ static struct push_item *new_item(const char *path, const char *type, struct tex
 	return item;
 }
 
+int push_start(struct push *p)
+{
+	sigset_t all, old;
+	int err;
+
+	if (p->started || p->closed)
+		return 0;
+	err = push_http_start(p->http);
+	/* Signals are for the thread that traces. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (!err)
+		err = -pthread_create(&p->thread, NULL, push_run, p);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	p->started = !err;
+	if (p->started)
+		pthread_setname_np(p->thread, "spantrace-push");
+	else
+		log_error("--%s: %s", p->options.name, strerror(-err));
+	return err;
+}
+
 int push_enqueue(struct push *p, const char *path, const char *type, struct text_buf *body)
 {
 	bool fits = body->len <= PUSH_BODY_MAX && body->len <= p->queue_bytes;
-	struct push_item *item = fits && !body->failed ? new_item(path, type, body) : NULL;
+	bool able = fits && !body->failed && !push_start(p);
+	struct push_item *item = able ? new_item(path, type, body) : NULL;
 	struct push_item *out = NULL;
 
 	text_buf_free(body);
@@ -182,24 +205,6 @@ static int find_spool(struct push *p)
 	return 0;
 }
 
-static int start(struct push *p)
-{
-	sigset_t all, old;
-	int err;
-
-	/* Signals are for the thread that traces. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = -pthread_create(&p->thread, NULL, push_run, p);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	p->started = !err;
-	if (p->started)
-		pthread_setname_np(p->thread, "spantrace-push");
-	else
-		log_error("--%s: %s", p->options.name, strerror(-err));
-	return err;
-}
-
 int push_new(const struct push_options *options, struct push **out)
 {
 	CLEANUP(push_free) struct push *p = calloc(1, sizeof(*p));
@@ -222,8 +227,6 @@ int push_new(const struct push_options *options, struct push **out)
 	err = push_http_new(&p->options, &p->http);
 	if (!err)
 		err = find_spool(p);
-	if (!err)
-		err = start(p);
 	if (err)
 		return err;
 	*out = TAKE_PTR(p);
@@ -256,7 +259,12 @@ void push_close(struct push *p, u64 wait_ns)
 
 	if (p->closed)
 		return;
+	/* What an earlier run has left may find its server now. */
+	if (p->spooled.n && wait_ns)
+		push_start(p);
 	p->closed = true;
+	if (!p->started)
+		return;
 	pthread_mutex_lock(&p->lock);
 	p->ending = true;
 	p->deadline_ns = now + wait_ns;

@@ -74,9 +74,12 @@ struct push_counts {
 	char words[256]; /* what went wrong last; empty: nothing yet */
 };
 
-/* Checks all that can be checked without the server, takes what an earlier run left in the spool, and starts. Strings are
+/* Checks all that can be checked without the server, and takes what an earlier run left in the spool. Strings are
  * borrowed. 0, or -errno with the message printed. */
 int push_new(const struct push_options *options, struct push **out);
+/* Starts the thread, after the last fork(): a child would have its sockets too. Without it the first of the others below
+ * does so. 0, or -errno with the message printed. */
+int push_start(struct push *push);
 /* Queues a POST of BODY to PATH ("/v1/traces"), of Content-Type TYPE; both are copied, BODY is emptied. Does not wait.
  * 0; or -ENOMEM, -EMSGSIZE: not queued, counted as dropped. */
 int push_enqueue(struct push *push, const char *path, const char *type, struct text_buf *body);

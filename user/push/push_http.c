@@ -141,12 +141,15 @@ int push_http_new(const struct push_options *options, struct push_http **out)
 		err = check_ca(options);
 	if (err)
 		return err;
-	http->multi = curl_multi_init();
-	http->easy = curl_easy_init();
-	if (!http->multi || !http->easy)
-		return -ENOMEM;
 	*out = TAKE_PTR(http);
 	return 0;
+}
+
+int push_http_start(struct push_http *http)
+{
+	http->multi = curl_multi_init();
+	http->easy = curl_easy_init();
+	return http->multi && http->easy ? 0 : -ENOMEM;
 }
 
 void push_http_free(struct push_http **out)

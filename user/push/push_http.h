@@ -34,6 +34,8 @@ struct push_answer {
 
 /* Borrows OPTIONS. 0, or -errno with the message printed. */
 int push_http_new(const struct push_options *options, struct push_http **out);
+/* Before the rest; opens files that a child would have too. 0 or -ENOMEM. */
+int push_http_start(struct push_http *http);
 enum push_outcome push_http_post(struct push_http *http, const struct push_request *request,
 				 struct push_answer *answer);
 /* From any thread. */

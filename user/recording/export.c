@@ -110,13 +110,32 @@ static int open_outputs(struct replay *replay, const struct options *o, struct o
 	return err;
 }
 
+/* What was in use at a time of the trace. */
+struct heap_teller {
+	struct replay *replay;
+	struct outputs *outputs;
+};
+
+static void tell_heap(void *context, u64 time_ns)
+{
+	struct heap_teller *teller = context;
+	struct profile then;
+
+	describe(replay_info(teller->replay), &then);
+	if (trace_profile(replay_trace(teller->replay), time_ns, &then) == 0)
+		outputs_heap(teller->outputs, &then);
+}
+
 static int export_all(struct replay *replay, struct outputs *outputs, const struct reading *reading)
 {
+	struct heap_teller teller = {replay, outputs};
 	struct profile profile;
 	int err;
 
 	describe(replay_info(replay), &profile);
 	outputs_begin(outputs, &profile);
+	if (outputs_want_heap(outputs))
+		replay_on_heap(replay, tell_heap, &teller);
 	err = replay_run(replay, reading_is_filtered(reading) ? &reading->filter : NULL);
 	if (err)
 		return err;

@@ -49,11 +49,30 @@ struct recording_ahead {
 
 /* --- making batches ------------------------------------------------------------------------------- */
 
-static int batch_new(struct recording_batch *batch)
+/* An item takes hardly fewer bytes in a file, and most many more. */
+#define ITEM_LEAST 4
+
+/* Room for what stands in LENGTH bytes, or for as much as one batch may hold: of a small file a small one. */
+static int batch_reserve(struct recording_items *items, size_t length)
 {
-	batch->items.items = malloc(RECORDING_ITEMS_MAX * sizeof(*batch->items.items));
-	batch->items.words = malloc(RECORDING_WORDS_MAX * sizeof(*batch->items.words));
-	return batch->items.items && batch->items.words ? 0 : -ENOMEM;
+	size_t room = length / ITEM_LEAST + 1;
+	struct recording_item *grown;
+	u64 *words;
+
+	if (room > RECORDING_ITEMS_MAX)
+		room = RECORDING_ITEMS_MAX;
+	if (room <= items->room)
+		return 0;
+	grown = realloc(items->items, room * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	items->items = grown;
+	words = realloc(items->words, RECORDING_WORDS(room) * sizeof(*words));
+	if (!words)
+		return -ENOMEM;
+	items->words = words;
+	items->room = (u32)room;
+	return 0;
 }
 
 static void batch_free(struct recording_batch *batch)
@@ -115,7 +134,10 @@ static bool ahead_make(struct recording_ahead *a, struct recording_batch *batch)
 			batch->got = batch_copy(batch, payload, a->header.length) ? -ENOMEM : 1;
 	}
 	batch->header = a->header;
-	if (a->header.kind == RECORDING_SPANS)
+	if (a->header.kind == RECORDING_SPANS &&
+	    batch_reserve(&batch->items, (size_t)(a->decoder.bytes.end - a->decoder.bytes.at)))
+		batch->got = -ENOMEM;
+	else if (a->header.kind == RECORDING_SPANS)
 		batch->err = recording_decode(&a->decoder, &batch->items);
 	if (a->header.kind == RECORDING_END)
 		batch->goes_on = recording_input_more(a->input);
@@ -153,7 +175,7 @@ int recording_ahead_new(struct recording_input *input, const struct recording_ra
 {
 	CLEANUP(recording_ahead_free) struct recording_ahead *a = calloc(1, sizeof(*a));
 
-	if (!a || batch_new(&a->batches[0]))
+	if (!a)
 		return -ENOMEM;
 	a->input = input;
 	a->range = range;
@@ -179,13 +201,9 @@ static bool several_cpus(void)
 static void ahead_start(struct recording_ahead *a)
 {
 	sigset_t all, before;
-	u32 i;
 
 	if (!several_cpus())
 		return;
-	for (i = 1; i < BATCHES; i++)
-		if (batch_new(&a->batches[i]))
-			return;
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->changed, NULL);
 	sigfillset(&all);

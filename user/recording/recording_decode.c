@@ -99,13 +99,13 @@ static bool decode_item(struct recording_decoder *d, struct recording_item *item
 
 int recording_decode(struct recording_decoder *d, struct recording_items *out)
 {
-	const u64 *full = out->words + RECORDING_WORDS_MAX - RECORDING_ITEM_WORDS;
+	const u64 *full = out->words + RECORDING_WORDS(out->room) - RECORDING_ITEM_WORDS;
 	struct recording_decoder at = *d;
 	u64 *words = out->words;
 	int err = 0;
 	u32 n;
 
-	for (n = 0; n < RECORDING_ITEMS_MAX && words <= full && at.bytes.at < at.bytes.end; n++) {
+	for (n = 0; n < out->room && words <= full && at.bytes.at < at.bytes.end; n++) {
 		/* Another processor has read what stood there before. */
 		__builtin_prefetch(&out->items[n + WRITE_AHEAD], 1);
 		if (!decode_item(&at, &out->items[n], &words)) {

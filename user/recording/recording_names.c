@@ -7,6 +7,9 @@
 #include "../util/cleanup.h"
 #include "recording_read.h"
 
+/* A trace has no more sites than that whose labels could differ. */
+#define LABEL_SETS_MAX SITES_MAX
+
 /* The number may be any up to RECORDING_NUMBER_MAX: what is not used of so many is never touched, and takes no memory. */
 static int numbers_grow(struct recording_numbers *names, u32 number)
 {
@@ -50,12 +53,22 @@ static void free_values(struct recording_numbers *names)
 	numbers_free(names);
 }
 
+static void free_threads(struct recording_tables *names)
+{
+	u32 i;
+
+	for (i = 0; i < names->threads.room; i++)
+		if (recording_is_shared(names, names->threads.values[i]))
+			names->threads.values[i] = NULL;
+	free_values(&names->threads);
+}
+
 void recording_tables_free(struct recording_tables *names)
 {
 	numbers_free(&names->texts);
 	numbers_free(&names->defs);
 	numbers_free(&names->paths);
-	free_values(&names->threads);
+	free_threads(names);
 	free_values(&names->labels);
 }
 
@@ -149,9 +162,36 @@ static int read_path(struct recording_reader *r, struct recording_bytes *b)
 	return numbers_set(&r->names.paths, number, (void *)path);
 }
 
-static int read_thread(struct recording_reader *r, struct recording_bytes *b)
+/* The thread NUMBER with VALUES, which is new. The file may have any number of them: those that nobody wants, and those
+ * that have no room, are one. NULL: no memory. */
+static struct recording_thread *new_thread(struct recording_reader *r, u32 number,
+					   const struct model_thread *values)
 {
 	AUTO_FREE struct recording_thread *made = NULL;
+	struct recording_thread *thread;
+
+	if (!replay_wants_thread(r->replay, values)) {
+		thread = &r->names.left_out;
+		thread->asked = true;
+	} else if (r->names.nthreads >= TRACE_THREADS_MAX) {
+		thread = &r->names.others;
+		thread->asked = true;
+		thread->model = trace_fold_thread(r->replay->trace);
+		if (!thread->model)
+			return NULL;
+	} else {
+		thread = made = calloc(1, sizeof(*thread));
+		r->names.nthreads++;
+	}
+	if (!thread || numbers_set(&r->names.threads, number, thread))
+		return NULL;
+	(void)TAKE_PTR(made);
+	return thread;
+}
+
+static int read_thread(struct recording_reader *r, struct recording_bytes *b)
+{
+	struct model_thread values = {0};
 	struct recording_thread *thread;
 	u64 start_ns;
 	u32 number, pid, tid, ref;
@@ -160,13 +200,16 @@ static int read_thread(struct recording_reader *r, struct recording_bytes *b)
 	if (!get_number(b, &number) || !bytes_get_u32(b, &pid) || !bytes_get_u32(b, &tid) ||
 	    !bytes_get(b, &start_ns) || !bytes_get_u32(b, &ref))
 		return -EBADMSG;
+	values.pid = pid;
+	values.tid = tid;
 	thread = recording_name(&r->names.threads, number);
-	if (!thread) {
-		thread = made = calloc(1, sizeof(*thread));
-		if (!made || numbers_set(&r->names.threads, number, made))
-			return -ENOMEM;
-		(void)TAKE_PTR(made);
-	}
+	/* One that had a span before its name was known is told twice. */
+	if (!thread || thread == &r->names.left_out)
+		thread = new_thread(r, number, &values);
+	if (!thread)
+		return -ENOMEM;
+	if (recording_is_shared(&r->names, thread))
+		return 0;
 	comm = recording_name(&r->names.texts, ref);
 	/* The end may have been told before the name. */
 	thread->values.serial = number;
@@ -188,6 +231,10 @@ int recording_use_thread(struct recording_reader *r, struct recording_thread *th
 	struct model_thread *values = &thread->values;
 	int err = 0;
 
+	if (recording_is_shared(&r->names, thread)) {
+		*out = thread->model;
+		return 0;
+	}
 	r->begun = true; /* or the thread would be older than its trace */
 	if (values->start_ns < r->replay->info.start_ns)
 		values->start_ns = r->replay->info.start_ns;
@@ -221,6 +268,8 @@ static int read_labels(struct recording_reader *r, struct recording_bytes *b)
 			set->keys[i] = "?";
 	}
 	old = recording_name(&r->names.labels, number);
+	if (!old && r->names.nlabels++ == LABEL_SETS_MAX)
+		return -EBADMSG;
 	if (numbers_set(&r->names.labels, number, set))
 		return -ENOMEM;
 	(void)TAKE_PTR(set);

@@ -69,7 +69,8 @@ static int info_item(struct replay_info *info, struct recording_bytes *b, u8 tag
 			return -EBADMSG;
 		/* Others are in no counter of this version. */
 		info->metrics =
-			metrics & (METRIC_WALL | METRIC_CPU | METRIC_CPU_SPLIT | METRIC_CPU_EXACT);
+			metrics & (METRIC_WALL | METRIC_CPU | METRIC_CPU_SPLIT | METRIC_CPU_EXACT |
+				   METRIC_ALLOC | METRIC_HEAP | METRIC_MMAP);
 		return 0;
 	}
 	return -EBADMSG;
@@ -158,7 +159,7 @@ static int state_thread_end(struct recording_reader *r, struct recording_bytes *
 	if (!bytes_get(b, &number) || !bytes_get(b, &end_ns) || !bytes_get(b, &inside))
 		return -EBADMSG;
 	thread = recording_name(&r->names.threads, number);
-	if (!thread)
+	if (!thread || recording_is_shared(&r->names, thread))
 		return 0;
 	thread->values.end_ns = end_ns;
 	thread->asked = false;
@@ -333,6 +334,8 @@ static int reader_batch(struct recording_reader *r, const struct recording_batch
 		return reader_state(r, bytes);
 	case RECORDING_STATE:
 		return reader_state(r, bytes);
+	case RECORDING_TOTALS:
+		return recording_read_totals(r, bytes);
 	}
 	return 0; /* of a later version, or a second INFO */
 }

@@ -6,6 +6,7 @@
  *   recording_ahead.c   both of these ahead of the rest, in a thread of its own
  *   recording_names.c   NAMES ▸ tables: number ▸ text, definition, path, thread, keys of labels
  *   recording_spans.c   items ▸ single spans and events
+ *   recording_totals.c  TOTALS ▸ memory of rows, what threads belong to
  *   recording_read.c    the rest: INFO, STATE, END; opening, running, what is said of damage
  */
 #ifndef SPANTRACE_RECORDING_READ_H
@@ -84,15 +85,16 @@ struct recording_item {
 
 /* A writer's block has room in one batch, a greater one takes several. */
 #define RECORDING_ITEMS_MAX  8192u
-#define RECORDING_WORDS_MAX  ((size_t)4 * RECORDING_ITEMS_MAX)
 #define RECORDING_ITEM_WORDS (2 + RECORDING_COUNTERS + 1 + MODEL_MAX_LABELS)
+/* Words of ITEMS items: some have none, and what has no room stands in the next batch. */
+#define RECORDING_WORDS(items) ((size_t)4 * (items) + RECORDING_ITEM_WORDS)
 
 struct recording_items {
-	struct recording_item *items; /* RECORDING_ITEMS_MAX */
-	u32 n;
+	struct recording_item *items; /* ROOM */
+	u32 n, room;
 	/* What only some items have, one behind the other: ASYNC: wall; ASYNC, SEGMENT: id; COUNTED: RECORDING_COUNTERS
 	 * counters; LABELLED: number of the set of keys << 3 | how many, then their values. */
-	u64 *words; /* RECORDING_WORDS_MAX */
+	u64 *words; /* RECORDING_WORDS(ROOM) */
 };
 
 struct recording_decoder {
@@ -162,6 +164,9 @@ struct recording_tables {
 	struct recording_numbers threads; /* struct recording_thread */
 	struct recording_numbers labels;  /* struct recording_label_set */
 	u64 text_bytes;
+	u32 nthreads, nlabels; /* of their own */
+	/* What the numbers of threads lead to that the filter does not want, and of those beyond TRACE_THREADS_MAX. */
+	struct recording_thread left_out, others;
 };
 
 struct recording_reader {
@@ -183,6 +188,13 @@ struct recording_reader {
 	u64 garbled; /* blocks whose content makes no sense */
 };
 
+/* Whether THREAD stands for others beside itself. */
+static inline bool recording_is_shared(const struct recording_tables *names,
+				       const struct recording_thread *thread)
+{
+	return thread == &names->left_out || thread == &names->others;
+}
+
 void recording_tables_free(struct recording_tables *names);
 /* What stands under NUMBER; NULL when there is nothing. */
 static inline void *recording_name(const struct recording_numbers *names, u64 number)
@@ -192,6 +204,7 @@ static inline void *recording_name(const struct recording_numbers *names, u64 nu
 
 /* Each takes a whole payload. 0, -EBADMSG where it makes no sense from some item on, or -ENOMEM. */
 int recording_read_names(struct recording_reader *r, struct recording_bytes bytes);
+int recording_read_totals(struct recording_reader *r, struct recording_bytes bytes);
 /* The same for items; -EBADMSG where one of them contradicts its names. */
 int recording_take_items(struct recording_reader *r, const struct recording_items *items);
 /* The thread in the trace; NULL when the filter leaves it out. 0 or -ENOMEM. */

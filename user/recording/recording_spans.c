@@ -62,6 +62,11 @@ static u64 at_most(u64 value, u64 limit)
 	return value < limit ? value : limit;
 }
 
+static u64 minus(u64 a, u64 b)
+{
+	return a > b ? a - b : 0;
+}
+
 static void spans_counters(struct spans *s)
 {
 	struct model_span *span = &s->span;
@@ -75,6 +80,14 @@ static void spans_counters(struct spans *s)
 		.invol_switches = counters[RECORDING_INVOL_SWITCHES],
 		.minor_faults = counters[RECORDING_MINOR_FAULTS],
 		.major_faults = counters[RECORDING_MAJOR_FAULTS],
+	};
+	span->alloc = (struct model_alloc){
+		.objects = counters[RECORDING_ALLOC_OBJECTS],
+		.bytes = counters[RECORDING_ALLOC_BYTES],
+	};
+	span->self_alloc = (struct model_alloc){
+		.objects = minus(span->alloc.objects, counters[RECORDING_INNER_ALLOC_OBJECTS]),
+		.bytes = minus(span->alloc.bytes, counters[RECORDING_INNER_ALLOC_BYTES]),
 	};
 	span->self_cpu_ns = span->self_ns - at_most(counters[RECORDING_SELF_OFF_NS], span->self_ns);
 	span->total.cpu_system_ns = at_most(counters[RECORDING_SYSTEM_NS], span->total.cpu_ns);
@@ -122,6 +135,7 @@ static int spans_span(struct spans *s, const struct recording_item *item)
 		span->self_cpu_ns = span->self_ns;
 		span->self_cpu_system_ns = 0;
 		span->self_run_delay_ns = 0;
+		span->alloc = span->self_alloc = (struct model_alloc){0};
 		span->parent_id = 0;
 	}
 	span->nlabels = 0;

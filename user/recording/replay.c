@@ -14,6 +14,11 @@
 #include "../util/log.h"
 #include "replay_impl.h"
 
+/* A snapshot looks at every row: so much may all of them, or a file could make us look for ever. One alone costs as much
+ * as so many rows. */
+#define SNAPSHOT_WORK_MAX (1ull << 29)
+#define SNAPSHOT_WORK     256u
+
 static const struct replay_format *const formats[] = {
 	&replay_recording,
 	&replay_mmprofdata,
@@ -154,13 +159,18 @@ static bool has(const pid_t *items, size_t n, u32 item)
 	return n == 0;
 }
 
-int replay_set_thread(struct replay *replay, const struct model_thread *values,
-		      const struct model_thread **out)
+bool replay_wants_thread(const struct replay *replay, const struct model_thread *values)
 {
 	const struct replay_filter *f = replay->filter;
 
+	return !f || (has(f->pids, f->npids, values->pid) && has(f->tids, f->ntids, values->tid));
+}
+
+int replay_set_thread(struct replay *replay, const struct model_thread *values,
+		      const struct model_thread **out)
+{
 	*out = NULL;
-	if (f && (!has(f->pids, f->npids, values->pid) || !has(f->tids, f->ntids, values->tid)))
+	if (!replay_wants_thread(replay, values))
 		return 0;
 	*out = trace_set_thread(replay->trace, values);
 	return *out ? 0 : -ENOMEM;
@@ -225,6 +235,8 @@ static bool replay_wants_path(struct replay *replay, const struct model_path *pa
 
 	if (!replay->paths)
 		return true;
+	if (!path->def)
+		return false;
 	verdict = &replay->paths[path->id];
 	if (*verdict == PATH_NOT_ASKED)
 		*verdict = replay_asks_for(replay, path) ? PATH_WANTED : PATH_LEFT_OUT;
@@ -267,6 +279,50 @@ void replay_take_event(struct replay *replay, struct model_event *event)
 	trace_take_event(replay->trace, event);
 }
 
+static bool replay_knows_memory(struct replay *replay)
+{
+	const struct replay_filter *f = replay->filter;
+
+	replay->memory_told = !f || (!f->min_ns && !f->from_ns && !f->to_ns);
+	return replay->memory_told;
+}
+
+int replay_take_memory(struct replay *replay, const struct model_row *told)
+{
+	if (!replay_knows_memory(replay) || !replay_wants_path(replay, told->path))
+		return 0;
+	return trace_set_memory(replay->trace, told);
+}
+
+void replay_take_counting(struct replay *replay, const struct model_memory *memory)
+{
+	replay->info.memory = *memory;
+	replay_knows_memory(replay);
+}
+
+void replay_take_snapshot(struct replay *replay, u64 time_ns)
+{
+	struct trace_counts counts;
+
+	if (!replay_knows_memory(replay) || !replay->heap ||
+	    replay->snapshot_work > SNAPSHOT_WORK_MAX)
+		return;
+	trace_counts(replay->trace, &counts);
+	replay->snapshot_work += counts.rows + SNAPSHOT_WORK;
+	if (replay->snapshot_work > SNAPSHOT_WORK_MAX)
+		log_warn(
+			"%s: snapshots of the live heap from %.3f s on are left out: there are too many",
+			replay->info.path, (double)(time_ns - replay->info.start_ns) / 1e9);
+	else
+		replay->heap(replay->heap_context, time_ns);
+}
+
+void replay_on_heap(struct replay *replay, replay_heap_fn fn, void *context)
+{
+	replay->heap = fn;
+	replay->heap_context = context;
+}
+
 /* --- all of it ------------------------------------------------------------------------------------ */
 
 static u64 replay_time(const struct replay *replay, u64 since_start, u64 otherwise)
@@ -300,6 +356,8 @@ int replay_run(struct replay *replay, const struct replay_filter *filter)
 		replay->info.end_ns = replay->info.start_ns;
 	replay->own[LOSS_DAMAGED] += trace_damaged(replay->trace);
 	replay->own[LOSS_NO_MEMORY] += trace_no_memory(replay->trace);
+	replay->own[LOSS_THREADS] += trace_folded_threads(replay->trace);
+	replay->own[LOSS_ROWS] += trace_folded_rows(replay->trace);
 	for (i = 0; i < REPLAY_LOSSES; i++)
 		replay->info.losses[i].count = replay->told[i] + replay->own[i];
 	return err;
@@ -313,6 +371,8 @@ int replay_profile(struct replay *replay, struct profile *out)
 		.kernel = info->kernel,
 		.clock = info->clock,
 		.target = info->target,
+		.suspended_ns = info->suspended_ns,
+		.memory = info->memory,
 		.losses = info->losses,
 		.nlosses = REPLAY_LOSSES,
 		.refused = info->refused,
@@ -320,7 +380,10 @@ int replay_profile(struct replay *replay, struct profile *out)
 	};
 	int err = trace_profile(replay->trace, info->end_ns, &profile);
 
-	if (!err)
-		*out = profile;
-	return err;
+	if (err)
+		return err;
+	if (!replay->memory_told)
+		profile.metrics &= ~(METRIC_HEAP | METRIC_MMAP);
+	*out = profile;
+	return 0;
 }

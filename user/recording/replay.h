@@ -50,7 +50,8 @@ struct replay_info {
 	u64 start_ns, end_ns, start_realtime_ns;
 	u64 suspended_ns; /* as in struct profile */
 	u32 metrics;
-	bool finished; /* the file was ended by its writer */
+	struct model_memory memory; /* how allocations were counted */
+	bool finished;              /* the file was ended by its writer */
 	struct model_loss losses[REPLAY_LOSSES];
 	struct model_refused *refused; /* owned, with its strings */
 	size_t nrefused;
@@ -62,7 +63,11 @@ int replay_open(const char *path, struct replay **out);
 void replay_free(struct replay **replay);
 /* A trace made for this file, to which sinks can be added before replay_run(); it belongs to the replay. */
 struct trace *replay_trace(struct replay *replay);
-/* Known after replay_open() but for end_ns, finished, losses and refused, which are known after replay_run(). */
+/* Called for each snapshot of the live heap that the file holds, when replay_profile() tells what was in use at TIME_NS.
+ * Before replay_run(). */
+typedef void (*replay_heap_fn)(void *context, u64 time_ns);
+void replay_on_heap(struct replay *replay, replay_heap_fn fn, void *context);
+/* Known after replay_open() but for end_ns, memory, finished, losses and refused, which are known after replay_run(). */
 const struct replay_info *replay_info(const struct replay *replay);
 /* Reads the whole file, once. 0, or -errno with the message printed. Damage is no error. */
 int replay_run(struct replay *replay, const struct replay_filter *filter);

@@ -36,7 +36,11 @@ struct replay {
 
 	const struct replay_filter *filter; /* NULL: everything */
 	u64 from_ns, to_ns;                 /* as times of the trace */
-	u8 *paths; /* by id: what the filter says of a path, once it was asked */
+	u8 *paths;         /* by id: what the filter says of a path, once it was asked */
+	bool memory_told;  /* what is in use and mapped is known */
+	u64 snapshot_work; /* rows that were looked at for snapshots */
+	replay_heap_fn heap;
+	void *heap_context;
 };
 
 /* Makes replay->trace, for info.metrics, info.start_ns and info.start_realtime_ns as they are. 0 or -ENOMEM. */
@@ -45,6 +49,7 @@ int replay_set_trace(struct replay *replay);
  * -ENOMEM. */
 int replay_set_thread(struct replay *replay, const struct model_thread *values,
 		      const struct model_thread **out);
+bool replay_wants_thread(const struct replay *replay, const struct model_thread *values);
 /* As trace_set_inside(); nothing where a filter makes another sum of it. */
 int replay_set_inside(struct replay *replay, u32 serial, u64 inside_ns);
 
@@ -52,6 +57,13 @@ int replay_set_inside(struct replay *replay, u32 serial, u64 inside_ns);
  * trace does) is counted as damaged; busy and self are cut to what holds them. */
 void replay_take_span(struct replay *replay, struct model_span *span);
 void replay_take_event(struct replay *replay, struct model_event *event);
+
+/* The memory of a thread and path, as trace_set_memory(), put through the filter. One that chooses by time leaves no sums:
+ * then allocations are what the spans taken tell of themselves, and no more is known. 0 or -ENOMEM. */
+int replay_take_memory(struct replay *replay, const struct model_row *told);
+void replay_take_counting(struct replay *replay, const struct model_memory *memory);
+/* The rows told so far are as of TIME_NS. */
+void replay_take_snapshot(struct replay *replay, u64 time_ns);
 
 extern const struct replay_format replay_recording;  /* recording_read.c */
 extern const struct replay_format replay_mmprofdata; /* mmprofdata_read.c */

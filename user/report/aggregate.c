@@ -9,6 +9,23 @@
 #include "../util/cleanup.h"
 #include "../util/log.h"
 
+const enum report_value aggregate_values[AGGREGATE_FIGURES] = {
+	[AGGREGATE_SELF] = REPORT_SELF,
+	[AGGREGATE_TOTAL] = REPORT_TOTAL,
+	[AGGREGATE_COUNT] = REPORT_COUNT,
+	[AGGREGATE_CPU_USER] = REPORT_CPU_USER,
+	[AGGREGATE_CPU_SYSTEM] = REPORT_CPU_SYSTEM,
+	[AGGREGATE_ALLOC_OBJECTS] = REPORT_ALLOC_OBJECTS,
+	[AGGREGATE_ALLOC_BYTES] = REPORT_ALLOC_BYTES,
+};
+
+const struct report_column *aggregate_column(const struct aggregate *a, int figure)
+{
+	const struct report_column *column = report_column_of(aggregate_values[figure]);
+
+	return report_column_measured(column, &a->rows) ? column : NULL;
+}
+
 void aggregate_free(struct aggregate *a)
 {
 	report_inputs_free(&a->inputs);
@@ -33,9 +50,6 @@ static void add_figure(struct aggregate_figure *figure, u64 runs, u64 value)
 /* What a run does not have counts as 0: items that first appear in a later run were 0 before, their least too. */
 static int add_run(struct aggregate *a)
 {
-	static const enum report_value values[AGGREGATE_FIGURES] = {REPORT_SELF, REPORT_TOTAL,
-								    REPORT_COUNT};
-
 	if (a->nitems < a->rows.nitems) {
 		struct aggregate_item *items =
 			reallocarray(a->items, a->rows.nitems, sizeof(*items));
@@ -51,7 +65,7 @@ static int add_run(struct aggregate *a)
 
 		a->items[id].runs += item->seen;
 		for (int f = 0; f < AGGREGATE_FIGURES; f++)
-			add_figure(&a->items[id].figures[f], a->runs, item->v[values[f]]);
+			add_figure(&a->items[id].figures[f], a->runs, item->v[aggregate_values[f]]);
 	}
 	add_figure(&a->total, a->runs, a->rows.total_ns);
 	a->runs++;

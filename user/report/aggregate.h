@@ -10,7 +10,20 @@
 #include "sequence.h"
 
 /* What is told of each run. */
-enum { AGGREGATE_SELF, AGGREGATE_TOTAL, AGGREGATE_COUNT, AGGREGATE_FIGURES };
+enum {
+	AGGREGATE_SELF,
+	AGGREGATE_TOTAL,
+	AGGREGATE_COUNT,
+	AGGREGATE_MORE, /* from here on where all runs measured it */
+	AGGREGATE_CPU_USER = AGGREGATE_MORE,
+	AGGREGATE_CPU_SYSTEM,
+	AGGREGATE_ALLOC_OBJECTS,
+	AGGREGATE_ALLOC_BYTES,
+	AGGREGATE_FIGURES,
+};
+
+/* The columns that they are called by. */
+extern const enum report_value aggregate_values[AGGREGATE_FIGURES];
 
 struct aggregate_figure {
 	struct series runs;
@@ -44,6 +57,8 @@ int aggregate_read(struct aggregate *a);
 /* 0 or -ENOMEM. */
 int aggregate_sort(struct aggregate *a);
 u32 aggregate_nshown(const struct aggregate *a);
+/* The column of FIGURE; NULL where not all runs measured it. */
+const struct report_column *aggregate_column(const struct aggregate *a, int figure);
 
 /* 0 or -ENOMEM. */
 int aggregate_print(const struct aggregate *a, FILE *out);

@@ -4,7 +4,8 @@
  *   { "schema": 1, "version": "…", "by": …, "counter": "…", "files": [ … ],
  *     "total_ns": { "mean": …, "sd": …, "cv": …, "min": …, "max": … },      cv: sd by mean; null where mean is 0
  *     "items": [ { "name": "app:outer" (or "path": [ … ]), "runs": …,       in how many runs it was
- *                  "self_ns": { … }, "total_ns": { … }, "count": { … } } ],
+ *                  "self_ns": { … }, "total_ns": { … }, "count": { … },
+ *                  "cpu_user_ns", "cpu_system_ns", "alloc_objects", "alloc_bytes": { … } where all runs measured it } ],
  *     "items_in_all": …,
  *     "sequences": { "threads": …, "same": …, "stretches": …, "overlaps": …,
  *                    "smallest_durations": [ { "ns": …, "count": …, "what": "in `job()`, before `parse()`" } ],
@@ -40,9 +41,12 @@ static int write_item(struct jsonw *w, const struct aggregate *a, u32 id)
 	jsonw_object(w, NULL, JSONW_INLINE);
 	err = report_json_key(w, a->keys, id);
 	jsonw_u64(w, "runs", item->runs);
-	write_figure(w, "self_ns", a, &item->figures[AGGREGATE_SELF]);
-	write_figure(w, "total_ns", a, &item->figures[AGGREGATE_TOTAL]);
-	write_figure(w, "count", a, &item->figures[AGGREGATE_COUNT]);
+	for (int f = 0; f < AGGREGATE_FIGURES; f++) {
+		const struct report_column *column = aggregate_column(a, f);
+
+		if (column)
+			write_figure(w, column->json, a, &item->figures[f]);
+	}
 	jsonw_end(w);
 	return err;
 }

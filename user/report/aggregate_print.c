@@ -14,55 +14,78 @@ static const char *put_rounded(char buf[FIGURES_SIZE], const struct aggregate *a
 	return report_figure(buf, unit, a->reader.counter, (u64)round(value));
 }
 
+/* Of the figures beside these there is room for mean and coefficient of variation alone. */
+static bool is_brief(int figure)
+{
+	return figure >= AGGREGATE_MORE;
+}
+
 /* Mean, standard deviation, coefficient of variation, least and most. */
-static void add_figure(struct table *table, const struct aggregate *a, enum report_unit unit,
-		       const struct aggregate_figure *figure)
+static void add_figure(struct table *table, const struct aggregate *a,
+		       const struct aggregate_figure *figure, enum report_unit unit, bool brief)
 {
 	double deviation = series_deviation(&figure->runs, a->runs);
 	char buf[FIGURES_SIZE];
 
 	table_add(table, "%s", put_rounded(buf, a, unit, figure->runs.mean));
-	if (unit == REPORT_NUMBER)
+	if (!brief && unit == REPORT_NUMBER)
 		table_add(table, "%.4g", deviation);
-	else
+	else if (!brief)
 		table_add(table, "%s", put_rounded(buf, a, unit, deviation));
 	if (figure->runs.mean > 0)
 		table_add(table, "%.1f %%", deviation / figure->runs.mean * 100);
 	else
 		table_add(table, "%s", "");
+	if (brief)
+		return;
 	table_add(table, "%s", report_figure(buf, unit, a->reader.counter, figure->min));
 	table_add(table, "%s", report_figure(buf, unit, a->reader.counter, figure->max));
 }
 
-static bool varies(const struct aggregate *a, int figure)
+/* Whether it tells anything that the figures before it do not. */
+static bool tells(const struct aggregate *a, int figure)
 {
+	if (!aggregate_column(a, figure))
+		return false;
 	for (u32 i = 0; i < aggregate_nshown(a); i++) {
-		const struct aggregate_item *item = &a->items[a->ids[i]];
+		const struct aggregate_figure *figures = a->items[a->ids[i]].figures;
 
-		if (figure == AGGREGATE_TOTAL
-			    ? item->figures[AGGREGATE_TOTAL].runs.mean !=
-				      item->figures[AGGREGATE_SELF].runs.mean
-			    : item->figures[figure].min != item->figures[figure].max)
+		if (figure == AGGREGATE_TOTAL ? figures[AGGREGATE_TOTAL].runs.mean !=
+							figures[AGGREGATE_SELF].runs.mean
+		    : is_brief(figure) ? figures[figure].max != 0
+				       : figures[figure].min != figures[figure].max)
 			return true;
 	}
 	return false;
 }
 
+static void add_titles(struct table *table, int figure)
+{
+	static const char *const parts[] = {"", " ±", " ± %", " min", " max"};
+	static const char *const brief[] = {"", " ± %"};
+	const char *name = report_column_of(aggregate_values[figure])->name;
+
+	for (int p = 0; p < (is_brief(figure) ? 2 : 5); p++)
+		table_add(table, "%s%s", name, is_brief(figure) ? brief[p] : parts[p]);
+}
+
 static int print_items(const struct aggregate *a, FILE *out)
 {
 	static const char *const keys[] = {"span", "path", "thread", "process"};
-	static const char *const names[AGGREGATE_FIGURES] = {"self", "total", "count"};
-	static const char *const parts[] = {"", " ±", " ± %", " min", " max"};
-	bool shown[AGGREGATE_FIGURES] = {true, varies(a, AGGREGATE_TOTAL),
-					 varies(a, AGGREGATE_COUNT)};
-	AUTO_TABLE table = {.columns = 2 + 5u * ((unsigned)shown[0] + shown[1] + shown[2])};
+	bool shown[AGGREGATE_FIGURES] = {true};
+	AUTO_TABLE table = {.columns = 2};
 	AUTO_TEXT name = {0};
 
+	for (int f = 0; f < AGGREGATE_FIGURES; f++) {
+		shown[f] = f == AGGREGATE_SELF || tells(a, f);
+		if (shown[f])
+			table.columns += is_brief(f) ? 2 : 5;
+	}
 	table.right = (1u << (table.columns - 1)) - 1;
 	table_add(&table, "runs");
 	for (int f = 0; f < AGGREGATE_FIGURES; f++)
-		for (int p = 0; shown[f] && p < 5; p++)
-			table_add(&table, "%s%s", names[f], parts[p]);
+		if (shown[f])
+			add_titles(&table, f);
 	table_add(&table, "%s", keys[a->keys->by]);
 	for (u32 i = 0; i < aggregate_nshown(a); i++) {
 		const struct aggregate_item *item = &a->items[a->ids[i]];
@@ -70,9 +93,9 @@ static int print_items(const struct aggregate *a, FILE *out)
 		table_add(&table, "%llu", (unsigned long long)item->runs);
 		for (int f = 0; f < AGGREGATE_FIGURES; f++)
 			if (shown[f])
-				add_figure(&table, a,
-					   f == AGGREGATE_COUNT ? REPORT_NUMBER : REPORT_TIME,
-					   &item->figures[f]);
+				add_figure(&table, a, &item->figures[f],
+					   report_column_of(aggregate_values[f])->unit,
+					   is_brief(f));
 		text_cut(&name, 0);
 		report_key_text(a->keys, a->ids[i], &name);
 		if (name.failed)

@@ -21,12 +21,20 @@ const struct report_column report_columns[] = {
 	{"p99", "p99_ns", REPORT_P99, REPORT_TIME, 0, REPORT_WHERE_SET},
 	{"max", "max_ns", REPORT_MAX, REPORT_TIME, 0, REPORT_WHERE_SET},
 	{"cpu", "cpu_ns", REPORT_CPU, REPORT_TIME, METRIC_CPU, REPORT_WHERE_SET},
+	{"cpu_user", "cpu_user_ns", REPORT_CPU_USER, REPORT_TIME, METRIC_CPU_SPLIT,
+	 REPORT_WHERE_SET},
+	{"cpu_system", "cpu_system_ns", REPORT_CPU_SYSTEM, REPORT_TIME, METRIC_CPU_SPLIT,
+	 REPORT_WHERE_SET},
 	{"self_cpu", "self_cpu_ns", REPORT_SELF_CPU, REPORT_TIME, METRIC_CPU, REPORT_WHERE_SET},
 	{"run_delay", "run_delay_ns", REPORT_RUN_DELAY, REPORT_TIME, METRIC_CPU, REPORT_WHERE_SET},
 	{"blocked", "blocked_ns", REPORT_BLOCKED, REPORT_TIME, METRIC_CPU, REPORT_WHERE_SET},
 	{"alloc_objects", "alloc_objects", REPORT_ALLOC_OBJECTS, REPORT_NUMBER, METRIC_ALLOC,
 	 REPORT_WHERE_SET},
 	{"alloc_bytes", "alloc_bytes", REPORT_ALLOC_BYTES, REPORT_BYTES, METRIC_ALLOC,
+	 REPORT_WHERE_SET},
+	{"inuse_objects", "inuse_objects", REPORT_INUSE_OBJECTS, REPORT_NUMBER, METRIC_HEAP,
+	 REPORT_WHERE_SET},
+	{"inuse_bytes", "inuse_bytes", REPORT_INUSE_BYTES, REPORT_BYTES, METRIC_HEAP,
 	 REPORT_WHERE_SET},
 	{"cache_hits", "cache_hits", REPORT_CACHE_HITS, REPORT_NUMBER, 0, REPORT_WHERE_SET},
 	{"cache_misses", "cache_misses", REPORT_CACHE_MISSES, REPORT_NUMBER, 0, REPORT_JSON_ONLY},
@@ -122,7 +130,8 @@ bool report_counts_time(const char *counter)
 const char *report_figure(char buf[FIGURES_SIZE], enum report_unit unit, const char *counter,
 			  u64 value)
 {
-	if (unit == REPORT_BYTES)
+	if (unit == REPORT_BYTES ||
+	    (unit == REPORT_TIME && counter && !strcmp(counter, "allocated-bytes")))
 		return figures_bytes(buf, value);
 	if (unit == REPORT_TIME && report_counts_time(counter))
 		return figures_time(buf, value);

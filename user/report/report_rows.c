@@ -139,11 +139,25 @@ static void add_work(struct report_item *item, const struct model_row *row)
 	item->v[REPORT_TOTAL] += row->work.busy_ns;
 	item->v[REPORT_SELF_CPU] += row->work.cpu_ns;
 	item->v[REPORT_CPU] += row->work.cpu_ns;
+	item->v[REPORT_CPU_USER] += minus(row->work.cpu_ns, row->work.cpu_system_ns);
+	item->v[REPORT_CPU_SYSTEM] += row->work.cpu_system_ns;
 	item->v[REPORT_RUN_DELAY] += row->work.run_delay_ns;
 	item->v[REPORT_BLOCKED] +=
 		minus(minus(row->work.busy_ns, row->work.cpu_ns), row->work.run_delay_ns);
-	item->v[REPORT_ALLOC_OBJECTS] += row->work.alloc_objects;
-	item->v[REPORT_ALLOC_BYTES] += row->work.alloc_bytes;
+}
+
+/* Memory is that of the row alone, where it was allocated: no other row has it too. */
+static void add_memory(struct report_item *item, const struct model_row *row)
+{
+	item->v[REPORT_ALLOC_OBJECTS] += row->alloc_objects;
+	item->v[REPORT_ALLOC_BYTES] += row->alloc_bytes;
+	item->v[REPORT_INUSE_OBJECTS] += row->inuse_objects;
+	item->v[REPORT_INUSE_BYTES] += row->inuse_bytes;
+}
+
+static bool has_memory(const struct model_row *row)
+{
+	return row->alloc_objects | row->alloc_bytes | row->inuse_objects | row->inuse_bytes;
 }
 
 static void add_times(struct report_item *item, const struct model_row *row, bool outermost)
@@ -155,11 +169,11 @@ static void add_times(struct report_item *item, const struct model_row *row, boo
 	item->v[REPORT_TOTAL] += row->busy_ns;
 	item->v[REPORT_WALL] += row->wall_ns;
 	item->v[REPORT_CPU] += row->total.cpu_ns;
+	item->v[REPORT_CPU_USER] += minus(row->total.cpu_ns, row->total.cpu_system_ns);
+	item->v[REPORT_CPU_SYSTEM] += row->total.cpu_system_ns;
 	item->v[REPORT_RUN_DELAY] += row->total.run_delay_ns;
 	item->v[REPORT_BLOCKED] +=
 		minus(minus(row->busy_ns, row->total.cpu_ns), row->total.run_delay_ns);
-	item->v[REPORT_ALLOC_OBJECTS] += row->alloc_objects;
-	item->v[REPORT_ALLOC_BYTES] += row->alloc_bytes;
 }
 
 static int add_row(struct report_rows *rows, struct report_index *index,
@@ -169,12 +183,13 @@ static int add_row(struct report_rows *rows, struct report_index *index,
 	bool by_work = by == REPORT_BY_THREAD || by == REPORT_BY_PROCESS;
 	bool async = row->path->def && row->path->def->kind == MODEL_ASYNC_SPAN;
 	enum kind kind = row->path->def ? kind_of(row->path->def, source) : KIND_SPAN;
+	bool ran = row->count || row->open;
 	bool timed = kind != KIND_HASHING || by != REPORT_BY_NAME;
 	struct report_place place;
 	struct report_item *item;
 
 	/* Outside every span; or a row that tells of an async span's work alone. */
-	if (!row->path->def || (!by_work && !row->count && !row->open))
+	if (!by_work && (!row->path->def || (!ran && !has_memory(row))))
 		return 0;
 	if (report_place(rows->keys, index, row, &place))
 		return -ENOMEM;
@@ -182,9 +197,10 @@ static int add_row(struct report_rows *rows, struct report_index *index,
 	if (!item)
 		return -ENOMEM;
 	item->seen = true;
+	add_memory(item, row);
 	if (by_work)
 		add_work(item, row);
-	else
+	else if (ran)
 		add_times(item, row, timed && (async || !place.inner));
 	item->v[REPORT_ABANDONED] += row->abandoned;
 	item->v[REPORT_OPEN] += row->open;

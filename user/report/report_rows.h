@@ -3,8 +3,8 @@
  *
  *   replay ─▶ profile ─▶ report_rows_add ─▶ items (spans by key), events, artifact sizes, losses
  *
- * Figures that hold what ran inside (total, wall, cpu, run_delay, blocked, allocations) count the outermost span of a key
- * only: the inner ones of a recursion are in it already. An async span always counts: what it did may have run elsewhere.
+ * Figures that hold what ran inside (total, wall, cpu, run_delay, blocked) count the outermost span of a key only: the
+ * inner ones of a recursion are in it already. An async span always counts: what it did may have run elsewhere.
  */
 #ifndef SPANTRACE_REPORT_ROWS_H
 #define SPANTRACE_REPORT_ROWS_H
@@ -21,11 +21,15 @@ enum report_value {
 	REPORT_ABANDONED,
 	REPORT_OPEN,
 	REPORT_CPU,
+	REPORT_CPU_USER,
+	REPORT_CPU_SYSTEM,
 	REPORT_SELF_CPU,
 	REPORT_RUN_DELAY,
 	REPORT_BLOCKED,
 	REPORT_ALLOC_OBJECTS,
 	REPORT_ALLOC_BYTES,
+	REPORT_INUSE_OBJECTS,
+	REPORT_INUSE_BYTES,
 	/* measureme's, by the kinds of its events */
 	REPORT_CACHE_HITS,
 	REPORT_CACHE_MISSES,

@@ -134,22 +134,27 @@ static void add_label(struct text_buf *b, const struct model_label *label)
 void view_head(struct view *view)
 {
 	if (view->form == VIEW_LINES)
-		fprintf(view->out, "%14s %10s %10s%s  %-*s  kind     path\n", "start", "wall",
-			"self", view->metrics & METRIC_CPU ? "        cpu" : "", THREAD_WIDTH,
-			"thread");
+		fprintf(view->out, "%14s %10s %10s%s%s  %-*s  kind     path\n", "start", "wall",
+			"self", view->metrics & METRIC_CPU ? "        cpu" : "",
+			view->metrics & METRIC_ALLOC ? "      alloc" : "", THREAD_WIDTH, "thread");
 }
 
 static void add_figures(struct view *view, const struct model_span *span)
 {
 	struct text_buf *b = &view->text;
+	char text[FIGURES_SIZE];
 
 	add_amount(view, b, span->end_ns - span->start_ns);
 	text_add_str(b, " ");
 	add_amount(view, b, span->self_ns);
-	if (!(view->metrics & METRIC_CPU))
-		return;
-	text_add_str(b, " ");
-	add_amount(view, b, span->total.cpu_ns);
+	if (view->metrics & METRIC_CPU) {
+		text_add_str(b, " ");
+		add_amount(view, b, span->total.cpu_ns);
+	}
+	if (view->metrics & METRIC_ALLOC) {
+		text_add_str(b, " ");
+		add_right(b, figures_bytes(text, span->alloc.bytes), 10);
+	}
 }
 
 static void add_thread_column(struct text_buf *b, const struct model_thread *thread)
@@ -186,7 +191,9 @@ static int add_line(struct view *view, const struct item *item)
 	if (item->span)
 		add_figures(view, item->span);
 	else
-		add_right(b, "", view->metrics & METRIC_CPU ? 32 : 21);
+		add_right(b, "",
+			  21u + (view->metrics & METRIC_CPU ? 11 : 0) +
+				  (view->metrics & METRIC_ALLOC ? 11 : 0));
 	text_add_str(b, "  ");
 	add_thread_column(b, item->thread);
 	text_add_str(b, "  ");
@@ -260,6 +267,12 @@ static void add_span_block(struct view *view, const struct model_span *span)
 	add_number(b, "self", span->self_ns, ns);
 	if (view->metrics & METRIC_CPU)
 		add_counters(view, span, ns);
+	if (view->metrics & METRIC_ALLOC) {
+		add_number(b, "alloc_objects", span->alloc.objects, "");
+		add_number(b, "alloc_bytes", span->alloc.bytes, "");
+		add_number(b, "self_alloc_objects", span->self_alloc.objects, "");
+		add_number(b, "self_alloc_bytes", span->self_alloc.bytes, "");
+	}
 	if (span->flags & (MODEL_ASYNC | MODEL_SEGMENT))
 		add_number(b, "id", span->id, "");
 }
@@ -325,6 +338,12 @@ static void put_span(struct jsonw *w, const struct view *view, const struct mode
 		jsonw_u64(w, "invol_switches", total->invol_switches);
 		jsonw_u64(w, "minor_faults", total->minor_faults);
 		jsonw_u64(w, "major_faults", total->major_faults);
+	}
+	if (view->metrics & METRIC_ALLOC) {
+		jsonw_u64(w, "alloc_objects", span->alloc.objects);
+		jsonw_u64(w, "alloc_bytes", span->alloc.bytes);
+		jsonw_u64(w, "self_alloc_objects", span->self_alloc.objects);
+		jsonw_u64(w, "self_alloc_bytes", span->self_alloc.bytes);
 	}
 	if (span->flags & (MODEL_ASYNC | MODEL_SEGMENT))
 		jsonw_u64(w, "id", span->id);

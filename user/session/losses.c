@@ -46,6 +46,8 @@ static const struct model_loss causes[LOSS_CAUSES] = {
 			   0},
 	[LOSS_THREADS] = {"threads_full",
 			  "more than 131072 threads; kept under one called (other threads)", 0},
+	[LOSS_ROWS] = {"rows_full",
+		       "more than 524288 rows of thread, path and labels; kept in one", 0},
 	[LOSS_NO_MEMORY] = {"no_memory", "spantrace itself had no memory", 0},
 };
 

@@ -16,6 +16,7 @@
 #include "../util/cleanup.h"
 #include "../util/grow.h"
 #include "../util/log.h"
+#include "memory_markers.h"
 
 struct memory_file {
 	dev_t device;
@@ -23,6 +24,7 @@ struct memory_file {
 	int fd; /* -1: it has no allocator */
 	struct allocator
 		*allocators[2]; /* what is found by itself, what --allocator names; or NULL */
+	struct memory_markers *markers; /* or NULL */
 	char *shown;
 };
 
@@ -32,7 +34,9 @@ struct memory_process {
 	struct memory_file **files; /* that are probed, or have nothing to probe */
 	size_t nfiles;
 	size_t functions;
-	bool entries; /* no return is probed */
+	size_t nprobed, nmarked; /* files, by their functions and markers */
+	size_t markers;          /* probed, instead of functions of the heap */
+	bool leaderless;         /* and nothing of it probed; said */
 };
 
 struct memory {
@@ -43,8 +47,8 @@ struct memory {
 	struct memory_process **processes;
 	size_t nprocesses;
 	struct memory_counts counts;
-	bool *used;       /* of each --allocator */
-	int returns_pass; /* 1: yes, 0: no, -1: not asked yet */
+	u32 next_site; /* of markers */
+	bool *used;    /* of each --allocator */
 };
 
 int memory_new(struct kernel *kernel, const struct memory_options *options, struct memory **out)
@@ -60,7 +64,6 @@ int memory_new(struct kernel *kernel, const struct memory_options *options, stru
 	}
 	memory->kernel = kernel;
 	memory->options = options;
-	memory->returns_pass = options->returns_pass_seccomp ? -1 : 1;
 	*out = memory;
 	return 0;
 }
@@ -86,6 +89,7 @@ void memory_free(struct memory **out)
 		allocator_free(&memory->files[i]->allocators[0]);
 		allocator_free(&memory->files[i]->allocators[1]);
 		cleanup_close(&memory->files[i]->fd);
+		memory_markers_free(&memory->files[i]->markers);
 		free(memory->files[i]->shown);
 		free(memory->files[i]);
 	}
@@ -111,16 +115,16 @@ static size_t function_probes(const struct memory *memory, const struct memory_p
 			      struct attach_probe *probes)
 {
 	const struct memory_options *options = memory->options;
-	bool returns = !process->entries && !function->throws;
+	bool returns = !options->no_returns && !function->throws;
 	bool heap = allocator_is_heap(function->kind);
 	u32 flags = (function->entry_tells ? ALLOC_ENTRY_TELLS : 0) |
 		    (function->inner ? ALLOC_INNER : 0);
 	size_t n = 0;
 
-	if (!(heap ? options->alloc : options->map))
+	if (!(heap ? options->alloc && !process->markers : options->map))
 		return 0;
 	if (function->kind == ALLOC_FREE) {
-		if (options->heap && !process->entries)
+		if (options->heap && !options->no_returns)
 			probes[n++] = probe_of(function, KERNEL_FREE_ENTER, flags);
 		return n;
 	}
@@ -136,7 +140,7 @@ static size_t function_probes(const struct memory *memory, const struct memory_p
 		return n;
 	}
 	/* Without a return it cannot be told when the inner one is over. */
-	if (process->entries && function->inner && function->kind != ALLOC_REALLOC)
+	if (options->no_returns && function->inner && function->kind != ALLOC_REALLOC)
 		return 0;
 	if (returns && options->session) {
 		probes[n++] = probe_of(function, KERNEL_ALLOC_SESSION, flags | ALLOC_RETURN_SEEN);
@@ -161,29 +165,12 @@ static bool is_found(const struct allocator *allocator, u64 probe)
 	return false;
 }
 
-/* Puts probes on the functions of FILE into PROCESS. */
-static void memory_attach(const struct memory *memory, const struct memory_file *file,
-			  struct memory_process *process, const struct allocator *allocator)
+static void memory_attach_probes(const struct memory_file *file, struct memory_process *process,
+				 struct attach_probe *probes, size_t n)
 {
-	AUTO_FREE struct attach_probe *probes =
-		calloc(2 * allocator->nfunctions + 1, sizeof(*probes));
-	size_t i, n = 0, failed = 0;
+	size_t i, failed = 0;
 	char path[64];
 
-	if (!probes)
-		return;
-	for (i = 0; i < allocator->nfunctions; i++) {
-		const struct allocator_function *function = &allocator->functions[i];
-		size_t more;
-
-		if (allocator != file->allocators[0] &&
-		    is_found(file->allocators[0], function->probe))
-			continue;
-		more = function_probes(memory, process, function, probes + n);
-
-		process->functions += more > 0;
-		n += more;
-	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
 	attach_file(process->probes, path, probes, n);
 	for (i = 0; i < n; i++) {
@@ -195,6 +182,37 @@ static void memory_attach(const struct memory *memory, const struct memory_file 
 			file->shown, (unsigned long long)probes[i].offset,
 			strerror(-probes[i].error));
 	}
+}
+
+/* Puts probes on the functions of FILE into PROCESS. */
+static void memory_attach(const struct memory *memory, const struct memory_file *file,
+			  struct memory_process *process, const struct allocator *allocator)
+{
+	AUTO_FREE struct attach_probe *probes =
+		calloc(2 * allocator->nfunctions + 1, sizeof(*probes));
+	size_t i, n = 0;
+
+	if (!probes)
+		return;
+	for (i = 0; i < allocator->nfunctions; i++) {
+		const struct allocator_function *function = &allocator->functions[i];
+		size_t more;
+
+		if (allocator != file->allocators[0] &&
+		    is_found(file->allocators[0], function->probe))
+			continue;
+		more = function_probes(memory, process, function, probes + n);
+		process->functions += more > 0;
+		n += more;
+	}
+	memory_attach_probes(file, process, probes, n);
+}
+
+/* The same of its markers. */
+static void memory_attach_markers(const struct memory_file *file, struct memory_process *process)
+{
+	memory_attach_probes(file, process, file->markers->probes, file->markers->n);
+	process->markers += file->markers->n;
 }
 
 static void find(struct memory_file *file, int fd, const char *prefix, size_t which)
@@ -238,6 +256,30 @@ static void find_named(struct memory *memory, struct memory_file *file, int fd)
 	}
 }
 
+/* Looks for the markers of FILE, and gives each site its number. */
+static void find_markers(struct memory *memory, struct memory_file *file, int fd)
+{
+	const char *why = NULL;
+	size_t i;
+
+	if (memory_markers_find(fd, memory->options->heap, &file->markers, &why))
+		return;
+	if (file->markers && file->markers->n > ALLOC_SITES_MAX - memory->next_site) {
+		memory_markers_free(&file->markers);
+		why = "there are too many of them";
+	}
+	if (why)
+		log_warn(
+			"%s: its otel_memory markers do not serve: %s; its allocator is probed instead",
+			file->shown, why);
+	for (i = 0; file->markers && i < file->markers->n; i++) {
+		u32 site = memory->next_site++;
+
+		kernel_set_alloc_site(memory->kernel, site, &file->markers->values[i]);
+		file->markers->probes[i].cookie = COOKIE(0, site, 0);
+	}
+}
+
 /* The file open at FD, looked at once; NULL: no memory. */
 static struct memory_file *memory_file(struct memory *memory, int fd, const char *shown)
 {
@@ -262,43 +304,11 @@ static struct memory_file *memory_file(struct memory *memory, int fd, const char
 		return NULL;
 	find(file, fd, NULL, 0);
 	find_named(memory, file, fd);
-	if (file->allocators[0] || file->allocators[1])
+	if (memory->options->alloc && memory->options->confined)
+		find_markers(memory, file, fd);
+	if (file->allocators[0] || file->allocators[1] || file->markers)
 		file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	return file;
-}
-
-bool memory_parse_seccomp(const char *status)
-{
-	const char *line = strstr(status, "\nSeccomp:");
-
-	return line && strtol(line + strlen("\nSeccomp:"), NULL, 10) > 0;
-}
-
-/* Whether a probe at a return would kill the process. */
-static bool fears_returns(struct memory *memory, pid_t pid)
-{
-	char path[64], text[8192];
-	AUTO_CLOSE int fd = -1;
-	ssize_t n;
-
-	if (memory->returns_pass == 1)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n < 0)
-		return false;
-	text[n] = '\0';
-	if (!memory_parse_seccomp(text))
-		return false;
-	if (memory->returns_pass < 0)
-		memory->returns_pass = memory->options->returns_pass_seccomp();
-	if (memory->returns_pass)
-		return false;
-	log_warn(
-		"process %d is under seccomp, and this kernel would have it killed at a probe on a function's return: its allocations count at their entry, failed ones too, and its live heap is not followed; use Linux 6.14 or newer",
-		pid);
-	return true;
 }
 
 static struct memory_process *memory_process(struct memory *memory, pid_t pid, bool forked)
@@ -318,10 +328,8 @@ static struct memory_process *memory_process(struct memory *memory, pid_t pid, b
 		return NULL;
 	}
 	process->pid = alone ? pid : 0;
-	process->entries = fears_returns(memory, pid);
 	memory->counts.processes++;
 	memory->counts.late += alone && forked;
-	memory->counts.entries += process->entries;
 	memory->processes[memory->nprocesses++] = process;
 	return process;
 }
@@ -336,11 +344,71 @@ static bool process_has(const struct memory_process *process, const struct memor
 	return false;
 }
 
+/* The kernel's filter knows a process by its first thread. */
+static void say_leaderless(struct memory *memory, struct memory_process *process, pid_t pid)
+{
+	if (process->leaderless || process->nfiles)
+		return;
+	process->leaderless = true;
+	memory->counts.processes--;
+	log_warn(
+		"process %d: its first thread has ended, so no probe can be kept within it: its allocations are not counted",
+		pid);
+}
+
+/* Takes the probes of PROCESS out: it has markers, as came out late. */
+static int memory_begin_again(struct memory *memory, struct memory_process *process)
+{
+	struct attach_set *probes = NULL;
+	int err = attach_new(memory->kernel, memory->options->uprobe_multi, &process->pid, 1,
+			     &probes);
+
+	if (err)
+		return err;
+	attach_free(&process->probes);
+	process->probes = probes;
+	process->nprobed = 0;
+	memory->counts.functions -= process->functions;
+	process->functions = 0;
+	return 0;
+}
+
+/* Probes the files of PROCESS that are new. MARKED: its first markers are among them. */
+static int memory_probe(struct memory *memory, struct memory_process *process, pid_t pid,
+			bool marked)
+{
+	size_t functions, markers = process->markers, i, j;
+	int err = marked && process->nprobed ? memory_begin_again(memory, process) : 0;
+
+	if (err)
+		return err;
+	functions = process->functions;
+	for (i = 0; i < process->nfiles; i++)
+		if (process->files[i]->markers && i >= process->nmarked)
+			memory_attach_markers(process->files[i], process);
+	for (i = process->nprobed; i < process->nfiles; i++)
+		for (j = 0; j < 2; j++)
+			if (process->files[i]->allocators[j])
+				memory_attach(memory, process->files[i], process,
+					      process->files[i]->allocators[j]);
+	process->nprobed = process->nmarked = process->nfiles;
+	if (process->markers > markers)
+		log_info("process %d: its own markers tell of allocations, at %zu sites", pid,
+			 process->markers);
+	if (process->functions > functions)
+		log_info("process %d: %zu functions of its allocators are probed", pid,
+			 process->functions - functions);
+	memory->counts.functions += process->functions - functions;
+	memory->counts.markers += process->markers - markers;
+	return 0;
+}
+
 int memory_add_process(struct memory *memory, pid_t pid, bool forked)
 {
 	AUTO_FREE struct procmap *maps = NULL;
 	struct memory_process *process;
-	size_t i, j, n = 0, before;
+	bool fresh = false, marked = false;
+	size_t i, n = 0;
 	int err;
 
 	err = procmaps_read(pid, &maps, &n);
@@ -349,7 +417,10 @@ int memory_add_process(struct memory *memory, pid_t pid, bool forked)
 	process = memory_process(memory, pid, forked);
 	if (!process)
 		return -ENOMEM;
-	before = process->functions;
+	if (memory->options->confined && n && maps[0].task != pid) {
+		say_leaderless(memory, process, pid);
+		return 0;
+	}
 	n = procmaps_unique(maps, n);
 	for (i = 0; i < n; i++) {
 		AUTO_CLOSE int fd = procmaps_open(&maps[i]);
@@ -358,20 +429,19 @@ int memory_add_process(struct memory *memory, pid_t pid, bool forked)
 		if (fd < 0)
 			continue;
 		file = memory_file(memory, fd, maps[i].path);
-		if (!file || GROW(process->files, process->nfiles))
+		if (!file)
 			return -ENOMEM;
 		if (process_has(process, file))
 			continue;
+		if (GROW(process->files, process->nfiles))
+			return -ENOMEM;
 		process->files[process->nfiles++] = file;
-		for (j = 0; j < 2 && file->fd >= 0; j++)
-			if (file->allocators[j])
-				memory_attach(memory, file, process, file->allocators[j]);
+		marked |= file->markers && !process->markers;
+		fresh = true;
 	}
-	if (process->functions > before)
-		log_info("process %d: %zu functions of its allocators are probed", pid,
-			 process->functions - before);
-	memory->counts.functions += process->functions - before;
-	return 0;
+	if (!fresh)
+		return 0;
+	return memory_probe(memory, process, pid, marked);
 }
 
 void memory_end_process(struct memory *memory, pid_t pid)

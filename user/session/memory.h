@@ -2,6 +2,7 @@
 /* Probes on the allocators of the traced processes.
  *
  *   process ▸ its mapped files ▸ allocator_find (once a file) ▸ probes that stand in that process alone
+ *                              ▸ memory_markers_find: a process that has such markers tells by itself
  *
  * Everybody runs the C library: a probe in it without the kernel's process filter would be a trap for the whole machine. Where
  * the kernel has no such filter, or the trace is of the whole machine, the probes stand in the file, and that is said.
@@ -25,15 +26,14 @@ struct memory_options {
 	bool confined;            /* the kernel can keep probes within a process */
 	const char *const *files; /* of --allocator: FILE[:PREFIX] */
 	size_t nfiles;
-	/* Whether a process under seccomp survives a probe at a return; asked once, when there is one. NULL: it does. */
-	bool (*returns_pass_seccomp)(void);
+	bool no_returns; /* none may be probed */
 };
 
 struct memory_counts {
 	size_t functions; /* that are probed, in all processes */
+	size_t markers;   /* sites of otel_memory's that are probed instead */
 	size_t processes;
-	size_t late;    /* of them, those whose probes came after their fork */
-	size_t entries; /* of them, those under seccomp where no return is probed */
+	size_t late; /* of them, those whose probes came after their fork */
 };
 
 /* OPTIONS is borrowed, with what it points to. 0 or -ENOMEM. */
@@ -49,8 +49,5 @@ void memory_end_process(struct memory *memory, pid_t pid);
 void memory_count(const struct memory *memory, struct memory_counts *out);
 /* The first --allocator whose FILE no process had mapped; NULL: there is none. */
 const char *memory_unused_file(const struct memory *memory);
-
-/* Whether the text of /proc/PID/status says that seccomp confines the process. */
-bool memory_parse_seccomp(const char *status);
 
 #endif

@@ -161,7 +161,10 @@ static int rotate(struct output *output, const struct profile *so_far)
 	char size[FIGURES_SIZE], count[FIGURES_SIZE];
 	u64 bytes, spans = output->parts.spans;
 	struct profile now = *so_far;
-	int err = trace_thread_rows(output->all->trace, now.end_ns, &now);
+	bool memory = now.metrics & (METRIC_ALLOC | METRIC_HEAP | METRIC_MMAP);
+	struct trace *trace = output->all->trace;
+	int err = memory ? trace_profile(trace, now.end_ns, &now)
+			 : trace_thread_rows(trace, now.end_ns, &now);
 
 	now.is_part = true;
 	if (!err)

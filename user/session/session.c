@@ -62,6 +62,8 @@ static void session_record(void *context, const void *record, size_t size)
 		trace_record(s->trace, record, size);
 	if (s->rows && head->kind == WIRE_THREAD_END && size >= sizeof(*end))
 		kernel_end_rows(s->kernel, end->row, session_row, s);
+	if (s->profiles && head->size == size)
+		profiles_record(s->profiles, head);
 	if (size < sizeof(*life) || head->kind < WIRE_FORK)
 		return;
 	if (head->kind == WIRE_FORK) {
@@ -69,6 +71,11 @@ static void session_record(void *context, const void *record, size_t size)
 	} else if (head->kind == WIRE_EXEC) {
 		session_image_ended(s, life->old_process, life->time_ns);
 		s->execs = true;
+		/* The kernel kept the probes to the leader that is gone. */
+		if (life->by_thread && s->memory) {
+			memory_end_process(s->memory, (pid_t)life->pid);
+			session_probe_memory(s, (pid_t)life->pid, true);
+		}
 		if (!s->watch)
 			session_look(s, (pid_t)life->pid);
 	} else if (head->kind == WIRE_EXIT) {
@@ -222,6 +229,7 @@ static void session_free(struct session *s)
 	heap_free(&s->heap);
 	kernel_free(&s->kernel);
 	outputs_free(&s->outputs);
+	profiles_free(&s->profiles);
 	trace_free(&s->trace);
 	reorder_free(&s->reorder);
 	plan_free(&s->plan);

@@ -169,6 +169,8 @@ static int session_load(struct session *s)
 	kernel.alloc = options->metrics & METRIC_ALLOC;
 	kernel.heap = options->metrics & METRIC_HEAP;
 	kernel.map = options->metrics & METRIC_MMAP;
+	s->returns_kill = (kernel.alloc || kernel.map) && !features_returns_pass_seccomp();
+	kernel.returns_kill = s->returns_kill;
 	kernel.session = s->features.uprobe_session;
 	kernel.heap_objects = options->heap_objects;
 	kernel.alloc_sample = options->alloc_sample;
@@ -351,6 +353,8 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 		err = outputs_new_parts(
 			s->options->outputs, s->options->noutputs, s->options->metrics,
 			s->options->parts.on ? &s->options->parts : NULL, &s->outputs);
+	if (!err && s->options->pyroscope)
+		err = profiles_new(s->options, &s->profiles);
 	if (!err)
 		err = outputs_deliver(s->outputs, &s->options->push, s->options->push_wait_ns,
 				      false);
@@ -360,6 +364,8 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 		err = session_start_command(s);
 	if (!err)
 		err = session_prepare(s, pairing);
+	if (!err && s->profiles)
+		err = profiles_start(s->profiles);
 	if (err)
 		return err;
 	/* What came since the files were planned. */

@@ -40,6 +40,7 @@ u64 session_lost(struct session *s)
 	s->losses[LOSS_DAMAGED].count = trace_damaged(s->trace);
 	s->losses[LOSS_NO_MEMORY].count = trace_no_memory(s->trace);
 	s->losses[LOSS_THREADS].count = trace_folded_threads(s->trace);
+	s->losses[LOSS_ROWS].count = trace_folded_rows(s->trace);
 	return losses_sum(s->losses);
 }
 
@@ -120,8 +121,10 @@ void session_describe(struct session *s, struct profile *out)
 		memory_count(s->memory, &s->memory_counts);
 	out->memory.processes = s->memory_counts.processes;
 	out->memory.functions = s->memory_counts.functions;
+	out->memory.markers = s->memory_counts.markers;
 	out->memory.late = s->memory_counts.late;
-	out->memory.entries = s->memory_counts.entries;
+	out->memory.entries =
+		s->memory_options.no_returns ? s->memory_counts.processes : kernel_shy(s->kernel);
 }
 
 int session_interval(struct session *s, u64 end_ns)
@@ -134,8 +137,10 @@ int session_interval(struct session *s, u64 end_ns)
 	err = trace_profile_gained(s->trace, end_ns, &gained);
 	if (err)
 		log_error("cannot add up the interval: %s", strerror(-err));
-	else
+	if (!err)
 		outputs_interval(s->outputs, &gained);
+	if (!err && s->profiles)
+		profiles_interval(s->profiles, s->trace, &gained);
 	return err;
 }
 
@@ -157,5 +162,8 @@ int session_write(struct session *s)
 	plan_say_hints(s->plan, &profile);
 	if (s->heap)
 		outputs_heap(s->outputs, &profile);
-	return outputs_finish(s->outputs, &profile);
+	err = outputs_finish(s->outputs, &profile);
+	if (s->profiles)
+		profiles_close(s->profiles);
+	return err;
 }

@@ -11,6 +11,7 @@
 #include "../attach/features.h"
 #include "../attach/plan.h"
 #include "../kernel/kernel.h"
+#include "../push/profiles.h"
 #include "../target/cgroup.h"
 #include "../target/command.h"
 #include "../target/mapwatch.h"
@@ -35,6 +36,7 @@ struct session {
 	const struct options *options;
 	struct features features;
 	struct outputs *outputs;
+	struct profiles *profiles; /* --pyroscope; NULL: nobody gets any */
 	struct plan *plan;
 	struct kernel *kernel;
 	struct trace *trace;
@@ -44,6 +46,7 @@ struct session {
 	struct memory_options memory_options;
 	struct memory *memory; /* NULL: allocations are not counted */
 	struct memory_counts memory_counts;
+	bool returns_kill; /* a target under seccomp dies of a probed return */
 	u64 snapped_ns;    /* when outputs were last told what is in use */
 	struct heap *heap; /* NULL: live blocks are not followed */
 	pid_t *pids;       /* of -p, with their descendants */

@@ -21,13 +21,17 @@ int session_new_memory(struct session *s)
 			    s->features.uprobe_multi_pid_exact,
 		.files = options->allocators,
 		.nfiles = options->nallocators,
-		.returns_pass_seccomp = features_returns_pass_seccomp,
+		/* Without sessions a return stands for every call, also of a thread that has confined itself meanwhile. */
+		.no_returns = s->returns_kill && !s->features.uprobe_session,
 	};
 	if (!s->memory_options.alloc && !s->memory_options.map)
 		return 0;
 	if (!s->memory_options.confined && options->mode != MODE_ALL)
 		log_warn(
 			"this kernel cannot keep probes within a process: every process that allocates by the same library pays for them; use Linux 6.10 or newer");
+	if (s->memory_options.no_returns)
+		log_warn(
+			"this kernel kills a process under seccomp at a probe on a function's return: allocations count at their entry, failed ones too, and live heap is not followed; use Linux 6.14 or newer");
 	if (s->memory_options.heap)
 		err = heap_new(s->kernel, s->trace, options->leaks_ns, &s->heap);
 	return err ? err : memory_new(s->kernel, &s->memory_options, &s->memory);
@@ -42,6 +46,9 @@ void session_close_memory(struct session *s)
 	unused = memory_unused_file(s->memory);
 	if (unused)
 		log_warn("--allocator %s: no traced process had mapped that file", unused);
+	if (kernel_shy(s->kernel))
+		log_warn(
+			"some threads were under seccomp, and this kernel would kill them at a probe on a function's return: what they allocated counts at its entry, failed or not, and is not followed; use Linux 6.14 or newer");
 	memory_count(s->memory, &s->memory_counts);
 	memory_free(&s->memory);
 }
@@ -64,7 +71,7 @@ bool session_has_probes(const struct session *s)
 	plan_count(s->plan, &counts);
 	if (s->memory)
 		memory_count(s->memory, &memory);
-	return counts.attached || memory.functions;
+	return counts.attached || memory.functions || memory.markers;
 }
 
 void session_tick_memory(struct session *s, u64 now_ns)

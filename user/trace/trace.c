@@ -34,6 +34,8 @@ int trace_new(const struct wire_path *paths, u32 npaths, u32 metrics, struct tra
 	trace->table = paths;
 	trace->ntable = npaths;
 	trace->metrics = metrics;
+	trace->rows_max = TRACE_ROWS_MAX;
+	trace->pieces_max = TRACE_PIECES_MAX;
 	*out = trace;
 	return 0;
 }
@@ -291,6 +293,11 @@ u64 trace_folded_threads(const struct trace *trace)
 	return trace->folded_threads;
 }
 
+u64 trace_folded_rows(const struct trace *trace)
+{
+	return trace->folded_rows;
+}
+
 u64 trace_no_memory(const struct trace *trace)
 {
 	return trace->no_memory;
@@ -302,5 +309,6 @@ void trace_counts(const struct trace *trace, struct trace_counts *out)
 		.spans = trace->spans,
 		.events = trace->nevents,
 		.threads = (u32)trace->threads.used,
+		.rows = trace->rows.used,
 	};
 }

@@ -21,6 +21,10 @@ struct trace;
 
 /* Threads that have rows of their own; later ones share those of one. */
 #define TRACE_THREADS_MAX (1u << 17)
+/* Rows of spans, and as many of events; what finds none is added to that of (other threads) and (other paths). And pieces
+ * of histograms in all rows: a span beyond them is in every number of its row but the percentiles. */
+#define TRACE_ROWS_MAX   (1u << 19)
+#define TRACE_PIECES_MAX (1u << 20)
 
 /* Takes single spans and events as they come. Both return 0 or -errno, which ends up in trace_error(). */
 struct trace_sink {
@@ -34,6 +38,7 @@ struct trace_counts {
 	u64 spans;
 	u64 events;
 	u32 threads;
+	size_t rows;
 };
 
 /* PATHS is the path table, at most NPATHS nodes, borrowed; it may grow while the trace runs. NULL: the trace keeps its
@@ -85,8 +90,15 @@ const struct model_path *trace_add_path(struct trace *trace, const struct model_
 					u32 def, const char *name, bool *full);
 /* For replays: the thread with the serial of VALUES, made if it is new, with those values. NULL: no memory. */
 const struct model_thread *trace_set_thread(struct trace *trace, const struct model_thread *values);
+/* For replays: a thread that is one of the (other threads) from the start. NULL: no memory. */
+const struct model_thread *trace_fold_thread(struct trace *trace);
 /* For replays: how long the thread was inside spans, where the file says. 0 or -ENOMEM. */
 int trace_set_inside(struct trace *trace, u32 serial, u64 inside_ns);
+/* For replays: the memory of a thread and path (the root: outside every span) is that of TOLD, whatever was told of it
+ * before. 0 or -ENOMEM. */
+int trace_set_memory(struct trace *trace, const struct model_row *told);
+/* The path outside every span. */
+const struct model_path *trace_root(const struct trace *trace);
 /* A copy of TEXT that lives as long as the trace, the same for the same text; NULL: no memory. */
 const char *trace_keep_text(struct trace *trace, const char *text, size_t length);
 /* That copy where there is one, else NULL; and how many there are. */
@@ -106,6 +118,8 @@ u64 trace_damaged(const struct trace *trace);
 u64 trace_no_memory(const struct trace *trace);
 /* Threads beyond TRACE_THREADS_MAX, whose spans are kept under one called (other threads). */
 u64 trace_folded_threads(const struct trace *trace);
+/* Spans and events beyond TRACE_ROWS_MAX rows. */
+u64 trace_folded_rows(const struct trace *trace);
 
 /* The trace in totals, as it stands. END_NS is the time of the detach. Fills rows, events, threads, times
  * and metrics of OUT; the arrays belong to the trace and live until the next call or its end. */

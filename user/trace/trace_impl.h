@@ -30,12 +30,13 @@ struct trace_site {
 struct trace_row {
 	struct model_row model;
 	_Alignas(TRACE_LINE) struct histogram durations;
-	u64 open_wall_ns;        /* of open spans, which the mean leaves out */
-	struct trace_told *told; /* trace_gain.c */
+	u64 open_wall_ns;            /* of open spans, which the mean leaves out */
+	struct trace_told *told;     /* trace_gain.c */
+	struct model_alloc of_spans; /* what single spans told of themselves: a part of alloc_* */
 };
 
 /* Every path of a trace stands in one of these. */
-#define TRACE_PATH_LAST 4
+#define TRACE_PATH_LAST 8
 struct trace_path {
 	struct model_path model;
 	/* The row that was added to last, of those without labels, by thread's serial modulo the number. */
@@ -81,7 +82,10 @@ struct trace {
 	u64 nevents;
 	u64 damaged;
 	u64 no_memory;
-	u64 folded_threads; /* that share the row of TRACE_OTHERS */
+	u64 folded_threads;     /* that share the row of TRACE_OTHERS */
+	u64 folded_rows;        /* spans and events in a row that is not theirs */
+	size_t rows_max;        /* TRACE_ROWS_MAX */
+	u64 pieces, pieces_max; /* of histograms; TRACE_PIECES_MAX */
 
 	/* the last profile's arrays */
 	struct model_row *profile_rows;

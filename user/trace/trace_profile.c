@@ -7,6 +7,11 @@
 #include "trace.h"
 #include "trace_impl.h"
 
+static u64 minus(u64 a, u64 b)
+{
+	return a > b ? a - b : 0;
+}
+
 static int compare_threads(const struct model_thread *a, const struct model_thread *b)
 {
 	if (a->pid != b->pid)
@@ -86,6 +91,42 @@ static int compare_thread_rows(const void *a, const void *b)
 	return compare_threads(x->thread, y->thread);
 }
 
+/* Of the rows of one thread and path, of which the first is the one without labels if there is one: work.alloc_ is what
+ * single spans told of themselves, which stands with their labels; alloc_ what was counted for all of them. Either may
+ * have lost something: then the other knows more. */
+static void settle_alloc(struct model_row *rows, size_t n)
+{
+	struct model_alloc labelled = {0};
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		struct model_row *m = &rows[n - 1 - i];
+		u64 objects = minus(m->alloc_objects, labelled.objects);
+		u64 bytes = minus(m->alloc_bytes, labelled.bytes);
+
+		labelled.objects += m->work.alloc_objects;
+		labelled.bytes += m->work.alloc_bytes;
+		if (objects > m->work.alloc_objects)
+			m->work.alloc_objects = objects;
+		if (bytes > m->work.alloc_bytes)
+			m->work.alloc_bytes = bytes;
+		m->alloc_objects = m->work.alloc_objects;
+		m->alloc_bytes = m->work.alloc_bytes;
+	}
+}
+
+static void settle_allocs(struct model_row *rows, size_t n)
+{
+	size_t i, first = 0;
+
+	for (i = 1; i <= n; i++)
+		if (i == n || rows[i].thread != rows[first].thread ||
+		    rows[i].path != rows[first].path) {
+			settle_alloc(rows + first, i - first);
+			first = i;
+		}
+}
+
 static int profile_rows(struct trace *trace, bool gained, struct profile *out)
 {
 	bool any = true;
@@ -102,8 +143,8 @@ static int profile_rows(struct trace *trace, bool gained, struct profile *out)
 			continue;
 		m = &trace->profile_rows[n];
 		*m = row->model;
-		m->work.alloc_objects = m->alloc_objects;
-		m->work.alloc_bytes = m->alloc_bytes;
+		m->work.alloc_objects = gained ? m->alloc_objects : row->of_spans.objects;
+		m->work.alloc_bytes = gained ? m->alloc_bytes : row->of_spans.bytes;
 		m->work.inuse_objects = m->inuse_objects;
 		m->work.inuse_bytes = m->inuse_bytes;
 		if (gained) {
@@ -122,6 +163,8 @@ static int profile_rows(struct trace *trace, bool gained, struct profile *out)
 		m->mean_ns = (m->wall_ns - row->open_wall_ns) / m->count;
 	}
 	qsort(trace->profile_rows, n, sizeof(*trace->profile_rows), compare_rows);
+	if (!gained)
+		settle_allocs(trace->profile_rows, n);
 	out->rows = trace->profile_rows;
 	out->nrows = n;
 	return 0;

@@ -47,6 +47,15 @@ static bool trace_place(struct trace *trace, const struct wire_head *head, u32 p
 	return true;
 }
 
+/* What was allocated while it was on top is a part of what was while it was entered. */
+static void trace_alloc(struct model_span *span, const struct wire_alloc_counts *total,
+			const struct wire_alloc_counts *self)
+{
+	span->alloc = (struct model_alloc){total->objects, total->bytes};
+	span->self_alloc.objects = at_most(self->objects, total->objects);
+	span->self_alloc.bytes = at_most(self->bytes, total->bytes);
+}
+
 static void trace_span(struct trace *trace, const struct wire_span *record)
 {
 	struct model_span span = {
@@ -79,6 +88,8 @@ static void trace_span(struct trace *trace, const struct wire_span *record)
 		span.total.major_faults = u->major_faults;
 		span.id = record->id;
 	}
+	if (record->head.size > WIRE_SPAN_LABELLED)
+		trace_alloc(&span, &record->alloc, &record->self_alloc);
 	trace_take_span(trace, &span);
 }
 
@@ -110,6 +121,7 @@ static void trace_async(struct trace *trace, const struct wire_async *record)
 	span.total.invol_switches = record->invol_switches;
 	span.total.minor_faults = record->minor_faults;
 	span.total.major_faults = record->major_faults;
+	trace_alloc(&span, &record->alloc, &record->self_alloc);
 	trace_take_span(trace, &span);
 }
 
@@ -198,9 +210,10 @@ void trace_record(struct trace *trace, const void *data, size_t size)
 	switch (head->kind) {
 	case WIRE_SPAN:
 		if (head->size != WIRE_SPAN_SHORT && head->size != WIRE_SPAN_SPLIT &&
-		    head->size != WIRE_SPAN_WHOLE && head->size != sizeof(struct wire_span))
+		    head->size != WIRE_SPAN_WHOLE && head->size != WIRE_SPAN_LABELLED &&
+		    head->size != sizeof(struct wire_span))
 			goto damaged;
-		if (head->flags & WIRE_LABELS && head->size != sizeof(struct wire_span))
+		if (head->flags & WIRE_LABELS && head->size < WIRE_SPAN_LABELLED)
 			goto damaged;
 		trace_span(trace, data);
 		return;

@@ -112,6 +112,14 @@ const struct model_thread *trace_set_thread(struct trace *trace, const struct mo
 	return &thread->model;
 }
 
+const struct model_thread *trace_fold_thread(struct trace *trace)
+{
+	struct trace_thread *others = trace_thread(trace, TRACE_OTHERS);
+
+	trace->folded_threads++;
+	return others ? &others->model : NULL;
+}
+
 int trace_set_inside(struct trace *trace, u32 serial, u64 inside_ns)
 {
 	struct trace_thread *thread = trace_thread(trace, serial);
@@ -123,4 +131,9 @@ int trace_set_inside(struct trace *trace, u32 serial, u64 inside_ns)
 	thread->inside_ns = inside_ns;
 	thread->ended = true;
 	return 0;
+}
+
+const struct model_path *trace_root(const struct trace *trace)
+{
+	return &trace->root.model;
 }

@@ -75,6 +75,30 @@ static struct trace_row **trace_last_row(const struct model_thread *thread,
 	return &((struct trace_path *)path)->last[thread->serial % TRACE_PATH_LAST];
 }
 
+static struct trace_row *trace_find_row(struct trace *trace, const struct model_span *span);
+
+/* The one row that stands for all that have no room. */
+static struct trace_row *trace_folded_row(struct trace *trace)
+{
+	struct trace_thread *thread = trace_thread(trace, TRACE_OTHERS);
+	void **found = intmap_find(&trace->paths, PATH_OVERFLOW);
+	struct model_path *path = found ? *found
+					: trace_new_path(trace, PATH_OVERFLOW, &trace->root.model,
+							 &trace_other_paths);
+	struct model_span span = {.path = path};
+
+	if (!thread || !path)
+		return NULL;
+	trace->folded_rows++;
+	span.thread = &thread->model;
+	return trace_find_row(trace, &span);
+}
+
+static bool trace_is_folded(const struct model_span *span)
+{
+	return span->thread->serial == TRACE_OTHERS && span->path->id == PATH_OVERFLOW;
+}
+
 /* The row of a span's thread, path and chosen labels, made if it is new. */
 static __attribute__((noinline)) struct trace_row *trace_find_row(struct trace *trace,
 								  const struct model_span *span)
@@ -94,6 +118,8 @@ static __attribute__((noinline)) struct trace_row *trace_find_row(struct trace *
 			goto out;
 		key++;
 	}
+	if (trace->rows.used >= trace->rows_max && (n || !trace_is_folded(span)))
+		return trace_folded_row(trace);
 	row = aligned_alloc(TRACE_LINE, sizeof(*row));
 	if (!row)
 		return NULL;
@@ -136,12 +162,18 @@ static void trace_add_work(struct trace_row *row, const struct model_span *span)
 	row->model.work.cpu_ns += span->self_cpu_ns;
 	row->model.work.cpu_system_ns += span->self_cpu_system_ns;
 	row->model.work.run_delay_ns += span->self_run_delay_ns;
+	if (span->self_alloc.objects | span->self_alloc.bytes) {
+		row->of_spans.objects += span->self_alloc.objects;
+		row->of_spans.bytes += span->self_alloc.bytes;
+	}
 }
 
 /* Adds one whole span to the totals of its row. */
-static int trace_add_span(struct trace_row *row, const struct model_span *span)
+static int trace_add_span(struct trace *trace, struct trace_row *row, const struct model_span *span)
 {
 	struct model_row *m = &row->model;
+	u8 pieces = row->durations.nblocks;
+	int err;
 	u64 wall = minus(span->end_ns, span->start_ns);
 
 	m->wall_ns += wall;
@@ -167,7 +199,11 @@ static int trace_add_span(struct trace_row *row, const struct model_span *span)
 		m->min_ns = wall;
 	if (wall > m->max_ns)
 		m->max_ns = wall;
-	return histogram_add(&row->durations, wall);
+	if (trace->pieces >= trace->pieces_max)
+		return -ENOMEM;
+	err = histogram_add(&row->durations, wall);
+	trace->pieces += row->durations.nblocks - pieces;
+	return err;
 }
 
 void trace_expect_span(const struct model_thread *thread, const struct model_path *path)
@@ -189,7 +225,7 @@ static bool trace_add_to_row(struct trace *trace, const struct model_span *span)
 
 	if (!row)
 		return false;
-	if (!(span->flags & MODEL_SEGMENT) && trace_add_span(row, span))
+	if (!(span->flags & MODEL_SEGMENT) && trace_add_span(trace, row, span))
 		trace->no_memory++;
 	trace_add_work(row, span);
 	return true;
@@ -271,6 +307,24 @@ static int trace_add_gain(struct trace_row *row, const struct wire_row *gained,
 	return 0;
 }
 
+static struct model_event_row *trace_event_row(struct trace *trace,
+					       const struct model_event *event);
+
+/* That of its definition on (other threads), whatever argument names it: of those there are no more than definitions. */
+static struct model_event_row *trace_folded_event_row(struct trace *trace,
+						      const struct model_event *event)
+{
+	struct trace_thread *thread = trace_thread(trace, TRACE_OTHERS);
+	struct model_path path = {.def = event->path->def};
+	struct model_event folded = {.path = &path};
+
+	if (!thread)
+		return NULL;
+	trace->folded_rows++;
+	folded.thread = &thread->model;
+	return trace_event_row(trace, &folded);
+}
+
 static struct model_event_row *trace_event_row(struct trace *trace, const struct model_event *event)
 {
 	u64 key = trace_row_key(event->thread->serial, event->path->def->id);
@@ -287,6 +341,8 @@ static struct model_event_row *trace_event_row(struct trace *trace, const struct
 		    row->name == name)
 			return row;
 	}
+	if (trace->events.used >= trace->rows_max && event->thread->serial != TRACE_OTHERS)
+		return trace_folded_event_row(trace, event);
 	row = calloc(1, sizeof(*row));
 	if (!row || intmap_set(&trace->events, key, row)) {
 		free(row);
@@ -364,6 +420,40 @@ void trace_take_row(struct trace *trace, const struct wire_row *gained,
 		return;
 	}
 	trace->spans += gained->count + gained->open;
+}
+
+/* The row without labels of a thread and path. NULL: no memory. */
+static struct trace_row *trace_plain_row(struct trace *trace, const struct model_thread *thread,
+					 const struct model_path *path)
+{
+	const struct model_span span = {
+		.thread = thread,
+		.path = path->def ? path : &trace->root.model,
+	};
+
+	return trace_row(trace, &span);
+}
+
+int trace_set_memory(struct trace *trace, const struct model_row *told)
+{
+	struct trace_row *row = trace_plain_row(trace, told->thread, told->path);
+	struct model_row *m;
+
+	if (!row)
+		return -ENOMEM;
+	m = &row->model;
+	m->alloc_objects = told->alloc_objects;
+	m->alloc_bytes = told->alloc_bytes;
+	m->inuse_objects = told->inuse_objects;
+	m->inuse_bytes = told->inuse_bytes;
+	m->leak_objects = told->leak_objects;
+	m->leak_bytes = told->leak_bytes;
+	m->leak_oldest_ns = told->leak_oldest_ns;
+	m->map_calls = told->map_calls;
+	m->map_bytes = told->map_bytes;
+	m->unmap_calls = told->unmap_calls;
+	m->unmap_bytes = told->unmap_bytes;
+	return 0;
 }
 
 void trace_take_leak(struct trace *trace, u32 thread_serial, u32 path_id, u64 objects, u64 bytes,
