@@ -7,6 +7,12 @@ struct parent_search {
 	u32 path; /* 0: not found */
 };
 
+/* What a new async span stands under. */
+struct async_place {
+	u32 path;
+	u64 id; /* of the async span, where that is one */
+};
+
 static long parent_step(u32 i, struct parent_search *s)
 {
 	u32 *def = bpf_map_lookup_elem(&async_defs, &i);
@@ -22,28 +28,41 @@ static long parent_step(u32 i, struct parent_search *s)
 	return 1;
 }
 
-/* The path a new async span stands under: the parent it names, else what is open on this thread. */
-static __noinline u32 async_parent(struct pt_regs *ctx, struct thread_state *t,
-				   struct task_struct *task, u64 cookie)
+/* What is open on this thread. */
+static __always_inline void place_on_top(struct thread_state *t, struct async_place *place)
+{
+	struct frame *top = t->depth ? frame_at(t, t->depth - 1) : NULL;
+
+	place->path = top ? top->path : PATH_ROOT;
+	place->id = top && top->flags & FRAME_ASYNC ? top->id : 0;
+}
+
+/* The place of a new async span: under the parent it names, else on this thread. */
+static __noinline void async_parent(struct pt_regs *ctx, struct thread_state *t, u64 cookie,
+				    struct async_place *place)
 {
 	u32 index = COOKIE_SITE(cookie);
 	struct wire_site *site = bpf_map_lookup_elem(&sites, &index);
 	struct parent_search s = {.key.process = t->process, .key.def = COOKIE_DEF(cookie)};
 	struct wire_async *parent;
 
+	place_on_top(t, place);
 	if (!site || site->parent.form == OPERAND_NONE)
-		return path_of_top(t, task);
+		return;
 	if (read_operand(ctx, &site->parent, &s.key.id) || !s.key.id)
-		return path_of_top(t, task);
+		return;
 	/* An id is most often of the same definition; else whichever has it. */
 	parent = bpf_map_lookup_elem(&async_spans, &s.key);
 	if (parent)
-		return parent->path;
-	bpf_loop(ASYNC_DEFS_MAX, parent_step, &s, 0);
-	if (s.path)
-		return s.path;
-	count_loss(LOSS_UNKNOWN_PARENT, 1);
-	return path_of_top(t, task);
+		s.path = parent->path;
+	else
+		bpf_loop(ASYNC_DEFS_MAX, parent_step, &s, 0);
+	if (!s.path) {
+		count_loss(LOSS_UNKNOWN_PARENT, 1);
+		return;
+	}
+	place->path = s.path;
+	place->id = s.key.id;
 }
 
 /* Sends the record of an async span that is over. */
@@ -76,8 +95,8 @@ static __always_inline bool claim_async(struct wire_async *span, u64 now)
 }
 
 /* SITE and, where it has some, LABELS are those of the marker that makes it. */
-static __noinline int make_async(struct thread_state *t, const struct wire_async_key *key, u32 path,
-				 u32 site, const u64 *labels)
+static __noinline int make_async(struct thread_state *t, const struct wire_async_key *key,
+				 const struct async_place *place, u32 site, const u64 *labels)
 {
 	struct wire_async span = {};
 	struct wire_async *earlier;
@@ -85,8 +104,9 @@ static __noinline int make_async(struct thread_state *t, const struct wire_async
 	long err;
 
 	set_head(&span.head, sizeof(span), WIRE_ASYNC, 0, t->serial);
-	span.path = path;
-	span.row = row_of(t, path);
+	span.path = place->path;
+	span.parent = place->id;
+	span.row = row_of(t, place->path);
 	row = row_at(span.row);
 	if (row)
 		row->async = 1;
@@ -131,22 +151,22 @@ static __always_inline int new_async(struct pt_regs *ctx, bool texts)
 	struct thread_state *t = thread_of(task, cookie);
 	struct wire_async_key key = {};
 	u64 labels[LABELS_MAX] = {};
-	u32 parent, path;
+	struct async_place place;
 	u64 name = 0;
 
 	if (!t)
 		return 0;
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
-	parent = async_parent(ctx, t, task, cookie);
+	async_parent(ctx, t, cookie, &place);
 	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
 		name = read_name(ctx, task, cookie);
-	path = path_step(t, parent, key.def, name)->path;
+	place.path = path_step(t, place.path, key.def, name)->path;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
 		read_labels(ctx, cookie, labels, texts);
-		make_async(t, &key, path, COOKIE_SITE(cookie), labels);
+		make_async(t, &key, &place, COOKIE_SITE(cookie), labels);
 	} else {
-		make_async(t, &key, path, COOKIE_SITE(cookie), NULL);
+		make_async(t, &key, &place, COOKIE_SITE(cookie), NULL);
 	}
 	return 0;
 }
@@ -171,8 +191,8 @@ int async_enter(struct pt_regs *ctx)
 	struct thread_state *t = thread_of(task, cookie);
 	struct wire_async_key key = {};
 	struct wire_async *span;
+	struct async_place place;
 	struct frame *f;
-	u32 path;
 
 	if (!t)
 		return 0;
@@ -180,20 +200,21 @@ int async_enter(struct pt_regs *ctx)
 		return 0;
 	span = bpf_map_lookup_elem(&async_spans, &key);
 	if (span) {
-		path = span->path;
+		place.path = span->path;
 	} else if (COOKIE_FLAGS(cookie) & SITE_HAS_NEW) {
 		count_loss(LOSS_ORPHAN_ENTER, 1);
 		return 0;
 	} else {
-		path = path_step(t, path_of_top(t, task), key.def, 0)->path;
-		if (make_async(t, &key, path, COOKIE_SITE(cookie), NULL))
+		place_on_top(t, &place);
+		place.path = path_step(t, place.path, key.def, 0)->path;
+		if (make_async(t, &key, &place, COOKIE_SITE(cookie), NULL))
 			return 0;
 	}
 	f = push(t, task, cookie, ctx->sp, FRAME_ASYNC);
 	if (!f)
 		return 0;
-	f->path = path;
-	f->row = row_of(t, path);
+	f->path = place.path;
+	f->row = row_of(t, place.path);
 	f->id = key.id;
 	start_frame(t, task, f);
 	return 0;

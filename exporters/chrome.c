@@ -19,11 +19,12 @@
 
 #include "../user/util/cleanup.h"
 #include "../user/util/grow.h"
-#include "jsonw.h"
+#include "decimal.h"
+#include "jsontext.h"
 #include "pairmap.h"
 #include "viewer.h"
 
-#define FULL     (64u << 10)
+#define FULL     (256u << 10)
 #define FLUSH_NS 1000000000ull
 /* Greater ones are not the same in every reader, whose numbers are doubles: they are written as text. */
 #define EXACT_MAX (1ull << 53)
@@ -34,6 +35,7 @@ struct chrome {
 	struct text_buf buf;
 	struct text_buf *names; /* "name":"…","cat":"…", by number */
 	size_t nnames;
+	struct viewer_names paths;
 	struct pairmap numbers; /* (def, own name) ▸ number */
 	u64 last_id;            /* of what stands beside the threads */
 	u64 last_arrow;
@@ -49,35 +51,23 @@ static struct chrome *chrome_of(struct viewer *v)
 
 #define ADD(b, literal) text_add(b, literal, sizeof(literal) - 1)
 
-static void add_escaped(struct text_buf *b, const char *text)
+static char *put(char *at, const void *bytes, size_t len)
 {
-	char escaped[JSONW_ESCAPE_MAX];
-	const char *piece;
-	size_t len;
-
-	while ((len = jsonw_piece(&text, escaped, &piece)))
-		text_add(b, piece, len);
+	memcpy(at, bytes, len);
+	return at + len;
 }
 
-static void add_string(struct text_buf *b, const char *text)
-{
-	ADD(b, "\"");
-	add_escaped(b, text);
-	ADD(b, "\"");
-}
+#define PUT(at, literal) put(at, literal, sizeof(literal) - 1)
+/* For all of a slice but what its thread and its name say of it, and its arguments. */
+#define SLICE_ROOM (3 * DECIMAL_ROOM + 32)
 
 /* NS as microseconds. */
 static void add_us(struct text_buf *b, u64 ns)
 {
-	char digits[24], *at = digits + sizeof(digits);
+	char *at = text_room(b, DECIMAL_ROOM);
 
-	for (unsigned i = 0; i < 3; i++, ns /= 10)
-		*--at = (char)('0' + ns % 10);
-	*--at = '.';
-	do
-		*--at = (char)('0' + ns % 10);
-	while (ns /= 10);
-	text_add(b, at, (size_t)(digits + sizeof(digits) - at));
+	if (at)
+		text_end(b, decimal_put_us(at, ns));
 }
 
 static void add_number(struct text_buf *b, bool negative, u64 value)
@@ -120,29 +110,39 @@ static int chrome_record(struct chrome *c)
 	return c->buf.len < FULL && !c->buf.failed ? 0 : chrome_flush(c);
 }
 
-/* Name and category of PATH, ready to be written. NULL: no memory. */
+/* Name and category of PATH, ready to be written, in *NAME. 0 or -ENOMEM. */
+static int make_name(struct chrome *c, const struct model_path *path, u32 *number)
+{
+	AUTO_TEXT name = {0}, b = {0};
+
+	if (GROW(c->names, c->nnames))
+		return -ENOMEM;
+	viewer_name(&c->viewer, path, &name);
+	ADD(&b, ",\"name\":");
+	jsontext_string(&b, name.failed ? "" : name.data);
+	ADD(&b, ",\"cat\":");
+	jsontext_string(&b, path->def->provider);
+	if (name.failed || b.failed)
+		return -ENOMEM;
+	*number = (u32)c->nnames;
+	c->names[c->nnames++] = b;
+	b = (struct text_buf){0};
+	return 0;
+}
+
+/* NULL: no memory. */
 static const struct text_buf *name_of(struct chrome *c, const struct model_path *path)
 {
-	AUTO_TEXT name = {0};
-	struct text_buf b = {0};
 	u64 def = pairmap_key(path->def), own = pairmap_key(path->name);
 	u32 number;
 
-	if (pairmap_get(&c->numbers, def, own, &number))
+	if (viewer_names_get(&c->paths, path, &number))
 		return &c->names[number];
-	if (GROW(c->names, c->nnames))
+	if (!pairmap_get(&c->numbers, def, own, &number) &&
+	    (make_name(c, path, &number) || pairmap_put(&c->numbers, def, own, number)))
 		return NULL;
-	viewer_name(&c->viewer, path, &name);
-	ADD(&b, ",\"name\":");
-	add_string(&b, name.failed ? "" : name.data);
-	ADD(&b, ",\"cat\":");
-	add_string(&b, path->def->provider);
-	if (name.failed || b.failed || pairmap_put(&c->numbers, def, own, (u32)c->nnames)) {
-		text_buf_free(&b);
-		return NULL;
-	}
-	c->names[c->nnames] = b;
-	return &c->names[c->nnames++];
+	viewer_names_put(&c->paths, path, number);
+	return &c->names[number];
 }
 
 /* A record of sort PH: {"ph":"X","pid":1,"tid":2 */
@@ -179,7 +179,7 @@ static void add_key(struct text_buf *b, bool *open, const char *key)
 	else
 		ADD(b, ",\"args\":{");
 	*open = true;
-	add_string(b, key);
+	jsontext_string(b, key);
 	ADD(b, ":");
 }
 
@@ -188,7 +188,7 @@ static void add_labels(struct chrome *c, bool *open, const struct model_label *l
 	for (u32 i = 0; i < n && c->viewer.options.args; i++) {
 		add_key(&c->buf, open, labels[i].key);
 		if (labels[i].text)
-			add_string(&c->buf, labels[i].text);
+			jsontext_string(&c->buf, labels[i].text);
 		else
 			add_signed(&c->buf, labels[i].number);
 	}
@@ -215,9 +215,9 @@ static int chrome_name(struct chrome *c, const char *what, u32 pid, u32 tid, con
 {
 	begin_who(c, 'M', pid, tid);
 	ADD(&c->buf, ",\"name\":");
-	add_string(&c->buf, what);
+	jsontext_string(&c->buf, what);
 	ADD(&c->buf, ",\"args\":{\"name\":");
-	add_string(&c->buf, name);
+	jsontext_string(&c->buf, name);
 	ADD(&c->buf, "}}");
 	return chrome_record(c);
 }
@@ -276,19 +276,25 @@ static int chrome_slice(struct viewer *v, struct viewer_thread *thread,
 	struct chrome *c = chrome_of(v);
 	const struct text_buf *name = name_of(c, span->path);
 	struct text_buf *b = &c->buf;
+	char *at;
 
 	if (!name)
 		return -ENOMEM;
-	text_add(b, thread->head.data, thread->head.len);
-	add_us(b, span->start_ns);
-	ADD(b, ",\"dur\":");
-	add_us(b, span->end_ns - span->start_ns);
+	at = text_room(b, thread->head.len + name->len + SLICE_ROOM);
+	if (!at)
+		return -ENOMEM;
+	at = put(at, thread->head.data, thread->head.len);
+	at = decimal_put_us(at, span->start_ns);
+	at = PUT(at, ",\"dur\":");
+	at = decimal_put_us(at, span->end_ns - span->start_ns);
 	if (viewer_has_cpu(v)) {
-		ADD(b, ",\"tdur\":");
-		add_us(b, span->total.cpu_ns);
+		at = PUT(at, ",\"tdur\":");
+		at = decimal_put_us(at, span->total.cpu_ns);
 	}
-	text_add(b, name->data, name->len);
-	add_args(c, span);
+	at = put(at, name->data, name->len);
+	text_end(b, at);
+	if (viewer_has_facts(span))
+		add_args(c, span);
 	ADD(b, "}");
 	return flow && flow->tid ? add_arrow(c, span, flow, name) : chrome_record(c);
 }
@@ -361,7 +367,7 @@ static int chrome_counter(struct viewer *v, struct viewer_process *process,
 
 	begin_record(c, 'C', process->pid, process->pid, time_ns);
 	ADD(&c->buf, ",\"name\":");
-	add_string(&c->buf, viewer_counter_names[which]);
+	jsontext_string(&c->buf, viewer_counter_names[which]);
 	text_add_str(&c->buf, which == VIEWER_CPU ? ",\"args\":{\"ns\":" : ",\"args\":{\"bytes\":");
 	text_add_u64(&c->buf, process->values[which]);
 	ADD(&c->buf, "}}");
@@ -390,6 +396,7 @@ static void chrome_free(struct exporter *e)
 	for (i = 0; i < c->nnames; i++)
 		text_buf_free(&c->names[i]);
 	free(c->names);
+	viewer_names_free(&c->paths);
 	pairmap_free(&c->numbers);
 	text_buf_free(&c->buf);
 	viewer_free(&c->viewer);
@@ -402,7 +409,7 @@ static void begin_about(struct chrome *c, const char *name, u64 time)
 {
 	begin_record(c, 'i', 0, 0, time);
 	ADD(&c->buf, ",\"s\":\"g\",\"cat\":\"spantrace\",\"name\":");
-	add_string(&c->buf, name);
+	jsontext_string(&c->buf, name);
 }
 
 static void about_trace(struct chrome *c, const struct profile *run)
@@ -422,7 +429,7 @@ static void about_trace(struct chrome *c, const struct profile *run)
 		if (!texts[i][1])
 			continue;
 		add_key(&c->buf, &open, texts[i][0]);
-		add_string(&c->buf, texts[i][1]);
+		jsontext_string(&c->buf, texts[i][1]);
 	}
 	add_key(&c->buf, &open, "start_realtime_ns");
 	add_number(&c->buf, false, run->start_realtime_ns);
@@ -455,9 +462,9 @@ static int chrome_begin(struct exporter *e, const struct profile *run)
 	if (!c)
 		return -ENOMEM;
 	e->state = c;
-	c->out = e->out;
 	c->flushed_ns = run->start_ns;
 	viewer_init(&c->viewer, &chrome_viewer, e, run);
+	c->out = e->out;
 	about_trace(c, run);
 	if (c->buf.failed)
 		return -ENOMEM;
@@ -489,6 +496,13 @@ static int chrome_tick(struct exporter *e, const struct profile *so_far)
 	return chrome_flush(c);
 }
 
+static int chrome_heap(struct exporter *e, const struct profile *snapshot)
+{
+	struct chrome *c = e->state;
+
+	return viewer_heap(&c->viewer, snapshot);
+}
+
 static int chrome_finish(struct exporter *e, const struct profile *profile)
 {
 	struct chrome *c = e->state;
@@ -513,6 +527,7 @@ const struct exporter_ops exporter_chrome = {
 	.span = chrome_span,
 	.event = chrome_single,
 	.tick = chrome_tick,
+	.heap = chrome_heap,
 	.finish = chrome_finish,
 	.free = chrome_free,
 };

@@ -33,6 +33,13 @@ enum export_counter {
 	EXPORT_COUNTERS,
 };
 
+/* How an otlp file is written. */
+enum export_encoding {
+	EXPORT_ENCODING_BY_PATH, /* protobuf where it ends in .pb or is a URL, else JSON */
+	EXPORT_ENCODING_JSON,
+	EXPORT_ENCODING_PROTOBUF,
+};
+
 #define EXPORT_TITLE_SIZE 128
 
 /* `-o FORMAT,KEY=VALUE,…:PATH`, parsed. A format lists the keys it takes in ops->keys. */
@@ -44,7 +51,8 @@ struct export_options {
 	bool args; /* chrome, perfetto: labels and other facts with each slice (default 1) */
 	enum export_value value;
 	enum export_counter counter;   /* mm_profdata */
-	char title[EXPORT_TITLE_SIZE]; /* flamegraph; empty: the format's own */
+	enum export_encoding encoding; /* otlp */
+	char title[EXPORT_TITLE_SIZE]; /* empty: the format's own; otlp: of the service */
 	bool color;                    /* summary: to a terminal */
 	unsigned width;                /* summary: columns of the terminal; 0: do not cut */
 	u64 last_ns; /* recording: only what ended in the last so many, at finish(); 0: everything, as it comes */
@@ -61,6 +69,7 @@ struct export_options {
 	}
 
 struct exporter;
+struct text_buf;
 
 struct exporter_ops {
 	const char *name;      /* "folded" */
@@ -96,8 +105,12 @@ struct exporter_ops {
 struct exporter {
 	const struct exporter_ops *ops;
 	struct export_options options;
-	FILE *out;   /* borrowed */
-	u32 file;    /* of those that ops->file() names */
+	FILE *out; /* borrowed */
+	u32 file;  /* of those that ops->file() names */
+	/* Where a format that writes requests (otlp) gives each whole one to, in place of OUT; it may take the bytes away.
+	 * NULL: nowhere. 0 or -errno. */
+	int (*send)(void *to, struct text_buf *request);
+	void *send_to;
 	void *state; /* the format's own */
 };
 
@@ -112,6 +125,9 @@ extern const struct exporter_ops *const exporters_all[];
  * that OPS does not take; -EINVAL for a value that KEY does not take. */
 int export_option_set(const struct exporter_ops *ops, struct export_options *o, const char *text,
 		      size_t len);
+/* What PATH, a file's or a server's, says of options that were not given. */
+void export_options_settle(const struct exporter_ops *ops, struct export_options *o,
+			   const char *path, bool is_url);
 /* "busy", "alloc_space", … and its unit, "ns", "bytes" or "objects". */
 const char *export_value_name(enum export_value value);
 const char *export_value_unit(enum export_value value);

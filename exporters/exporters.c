@@ -7,9 +7,19 @@
 
 /* In the order that help prints them. */
 const struct exporter_ops *const exporters_all[] = {
-	&exporter_summary,    &exporter_json,        &exporter_folded, &exporter_flamegraph,
-	&exporter_flamechart, &exporter_html,        &exporter_chrome, &exporter_perfetto,
-	&exporter_recording,  &exporter_mm_profdata, &exporter_pprof,  NULL,
+	&exporter_summary,
+	&exporter_json,
+	&exporter_folded,
+	&exporter_flamegraph,
+	&exporter_flamechart,
+	&exporter_html,
+	&exporter_chrome,
+	&exporter_perfetto,
+	&exporter_recording,
+	&exporter_mm_profdata,
+	&exporter_pprof,
+	&exporter_otlp,
+	NULL,
 };
 
 static size_t matched(const char *path, const char *ending)
@@ -26,6 +36,14 @@ const struct exporter_ops *exporter_by_name(const char *name)
 			return exporters_all[i];
 	}
 	return NULL;
+}
+
+void export_options_settle(const struct exporter_ops *ops, struct export_options *o,
+			   const char *path, bool is_url)
+{
+	if (ops == &exporter_otlp && o->encoding == EXPORT_ENCODING_BY_PATH)
+		o->encoding = is_url || matched(path, ".pb") ? EXPORT_ENCODING_PROTOBUF
+							     : EXPORT_ENCODING_JSON;
 }
 
 const struct exporter_ops *exporter_by_path(const char *path)

@@ -110,6 +110,39 @@ static double opacity(const struct timeline_item *item)
 	return 0.4 + 0.5 * (filled < 1 ? filled : 1);
 }
 
+static void draw_event(struct chart *c, const struct timeline_item *item, double y)
+{
+	const char *label = timeline_label(c->timeline, item->label);
+	u64 start = item->start_ns - c->timeline->start_ns, length = item->end_ns - item->start_ns;
+	struct text_buf *b = &c->line;
+	char buf[FIGURES_SIZE];
+
+	text_add_str(b, "<g data-s=\"");
+	text_add_u64(b, start);
+	text_add_str(b, "\" data-v=\"");
+	text_add_u64(b, length);
+	text_add_str(b, "\"><title>");
+	svg_add_text(b, label, FLAMESVG_MAX_NAME);
+	text_add_str(b, "\n");
+	if (item->count > 1) {
+		text_add_str(b, figures_count(buf, item->count));
+		text_add_str(b, " events from ");
+	} else {
+		text_add_str(b, "event at ");
+	}
+	text_add_str(b, figures_time(buf, start));
+	if (item->count == 1 && item->busy_ns) {
+		text_add_str(b, (s64)item->value < 0 ? ", value -" : ", value ");
+		text_add_str(b,
+			     figures_count(buf, (s64)item->value < 0 ? -item->value : item->value));
+	}
+	text_add_str(b, "</title>");
+	flamesvg_box(b, label, NULL, chart_x(c, item->start_ns), y,
+		     fmax(MIN_WIDTH, (double)length * c->per_ns));
+	text_add_str(b, "</g>\n");
+	flush(c);
+}
+
 static void draw_item(struct chart *c, const struct timeline_item *item, double y)
 {
 	const char *label = timeline_label(c->timeline, item->label);
@@ -174,6 +207,11 @@ static void draw_track_head(struct chart *c, const struct timeline_track *track,
 	text_add_str(b, " · ");
 	text_add_str(b, figures_count(buf, track->nspans));
 	text_add_str(b, track->nspans == 1 ? " span" : " spans");
+	if (track->nevents) {
+		text_add_str(b, ", ");
+		text_add_str(b, figures_count(buf, track->nevents));
+		text_add_str(b, track->nevents == 1 ? " event" : " events");
+	}
 	if (track->nsegments) {
 		text_add_str(b, ", ");
 		text_add_str(b, figures_count(buf, track->nsegments));
@@ -198,7 +236,8 @@ static void draw_tracks(struct chart *c, double y)
 			const struct timeline_lane *lane = &c->timeline->lanes[track->first + l];
 
 			for (u32 n = 0; n < lane->nitems; n++)
-				draw_item(c, &lane->items[n], y + (l + 1.0) * FLAMESVG_ROW);
+				(lane->events ? draw_event : draw_item)(
+					c, &lane->items[n], y + (l + 1.0) * FLAMESVG_ROW);
 		}
 		y += track_height(track);
 	}
@@ -290,7 +329,7 @@ static void find_most(struct chart *c)
 	for (u32 l = 0; l < c->timeline->nlanes; l++) {
 		const struct timeline_lane *lane = &c->timeline->lanes[l];
 
-		for (u32 i = 0; i < lane->nitems; i++) {
+		for (u32 i = 0; i < lane->nitems && !lane->events; i++) {
 			u64 value = lane->items[i].value / lane->items[i].count;
 
 			if (value > c->most_value)
@@ -346,6 +385,11 @@ static int flamechart_span(struct exporter *e, const struct model_span *span)
 	return timeline_add(e->state, span);
 }
 
+static int flamechart_event(struct exporter *e, const struct model_event *event)
+{
+	return timeline_add_event(e->state, event);
+}
+
 static int flamechart_finish(struct exporter *e, const struct profile *profile)
 {
 	CLEANUP(chart_free)
@@ -385,6 +429,7 @@ const struct exporter_ops exporter_flamechart = {
 	.keys = flamechart_keys,
 	.begin = flamechart_begin,
 	.span = flamechart_span,
+	.event = flamechart_event,
 	.finish = flamechart_finish,
 	.free = flamechart_free,
 };

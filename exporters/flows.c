@@ -81,6 +81,13 @@ struct flow *flows_take(struct flows *flows, const struct model_span *span)
 	return flow;
 }
 
+struct flow *flows_find(const struct flows *flows, const struct model_span *span)
+{
+	struct flow *flow = flows->nslots ? find(flows, span) : NULL;
+
+	return flow && flow->number ? flow : NULL;
+}
+
 void flows_drop(struct flows *flows, const struct model_span *span)
 {
 	size_t mask = flows->nslots - 1, hole, at;

@@ -19,6 +19,7 @@ struct flow {
 	/* Its last stretch that an arrow can leave from; tid 0: there was none. For the format to set. */
 	u32 tid;
 	u64 start_ns;
+	void *own; /* the format's */
 };
 
 struct flows {
@@ -30,6 +31,8 @@ struct flows {
 
 /* The flow of SPAN, an async span or a stretch of one; found or made. NULL: no memory. Good until the next call. */
 struct flow *flows_take(struct flows *flows, const struct model_span *span);
+/* The same; NULL: it is not there. */
+struct flow *flows_find(const struct flows *flows, const struct model_span *span);
 /* SPAN, an async span, has ended. */
 void flows_drop(struct flows *flows, const struct model_span *span);
 void flows_free(struct flows *flows);

@@ -12,6 +12,7 @@ extern const struct exporter_ops exporter_folded;
 extern const struct exporter_ops exporter_html;
 extern const struct exporter_ops exporter_json;
 extern const struct exporter_ops exporter_mm_profdata;
+extern const struct exporter_ops exporter_otlp;
 extern const struct exporter_ops exporter_perfetto;
 extern const struct exporter_ops exporter_pprof;
 extern const struct exporter_ops exporter_recording;

@@ -107,6 +107,11 @@ static int html_span(struct exporter *e, const struct model_span *span)
 	return timeline_add(e->state, span);
 }
 
+static int html_event(struct exporter *e, const struct model_event *event)
+{
+	return timeline_add_event(e->state, event);
+}
+
 static int html_finish(struct exporter *e, const struct profile *profile)
 {
 	AUTO_TEXT title = {0};
@@ -144,6 +149,7 @@ const struct exporter_ops exporter_html = {
 	.keys = html_keys,
 	.begin = html_begin,
 	.span = html_span,
+	.event = html_event,
 	.finish = html_finish,
 	.free = html_free,
 };

@@ -55,6 +55,7 @@ static const struct column {
 	{"busy", offsetof(struct model_row, busy_ns), METRIC_WALL},
 	{"self", offsetof(struct model_row, self_ns), METRIC_WALL},
 	{"cpu", offsetof(struct model_row, total.cpu_ns), METRIC_CPU},
+	{"system", offsetof(struct model_row, total.cpu_system_ns), METRIC_CPU_SPLIT},
 	{"self_cpu", offsetof(struct model_row, self_cpu_ns), METRIC_CPU},
 	{"run_delay", offsetof(struct model_row, total.run_delay_ns), METRIC_CPU},
 	{"switches", offsetof(struct model_row, total.vol_switches), METRIC_CPU},
@@ -281,6 +282,7 @@ static void put_timeline(struct jsonw *w, const struct timeline *t)
 	jsonw_object(w, "timeline", JSONW_LINES);
 	jsonw_u64(w, "length", t->end_ns - t->start_ns);
 	jsonw_u64(w, "spans", t->nspans);
+	jsonw_u64(w, "events", t->nevents);
 	jsonw_u64(w, "items", t->nitems);
 	jsonw_u64(w, "grain", t->grain_ns);
 	jsonw_u64(w, "omitted", t->nomitted);
@@ -297,6 +299,7 @@ static void put_timeline(struct jsonw *w, const struct timeline *t)
 		jsonw_bool(w, "async", track->async);
 		jsonw_u64(w, "spans", track->nspans);
 		jsonw_u64(w, "segments", track->nsegments);
+		jsonw_u64(w, "events", track->nevents);
 		jsonw_array(w, "lanes", JSONW_INLINE);
 		for (u32 l = 0; l < track->nlanes; l++)
 			jsonw_u64(w, NULL, t->lanes[track->first + l].nitems);

@@ -44,7 +44,18 @@ static void put_bytes(struct sink *s, const u8 *bytes, size_t n)
 	}
 }
 
-static void put_item(struct sink *s, const struct timeline_item *item, u64 before_ns, bool cpu)
+/* For a reader whose numbers are doubles: beyond those it is the greatest. */
+static u64 event_code(s64 value)
+{
+	const s64 most = 1ll << 51;
+
+	if (value > most || value < -most)
+		value = value < 0 ? -most : most;
+	return varint_zigzag(value) + 1;
+}
+
+static void put_item(struct sink *s, const struct timeline_item *item, u64 before_ns, bool event,
+		     bool cpu)
 {
 	u8 bytes[6 * VARINT_MAX + 1], *end = bytes;
 	double share = item->busy_ns ? (double)item->value / (double)item->busy_ns : 0;
@@ -56,24 +67,27 @@ static void put_item(struct sink *s, const struct timeline_item *item, u64 befor
 		end = varint_put(end, item->count);
 		end = varint_put(end, item->busy_ns);
 		end = varint_put(end, item->longest_ns);
+	} else if (event) {
+		end = varint_put(end, item->busy_ns ? event_code((s64)item->value) : 0);
 	}
 	if (cpu)
 		*end++ = (u8)((share < 1 ? share : 1) * 255 + 0.5);
 	put_bytes(s, bytes, (size_t)(end - bytes));
 }
 
+static void put_lane(struct sink *s, const struct timeline_lane *lane, u64 before_ns, bool cpu)
+{
+	for (u32 i = 0; i < lane->nitems; i++) {
+		put_item(s, &lane->items[i], before_ns, lane->events, cpu && !lane->events);
+		before_ns = lane->items[i].start_ns;
+	}
+}
+
 void html_write_items(const struct timeline *timeline, bool cpu, FILE *out)
 {
 	struct sink s = {.out = out};
 
-	for (u32 l = 0; l < timeline->nlanes; l++) {
-		const struct timeline_lane *lane = &timeline->lanes[l];
-		u64 before_ns = timeline->start_ns;
-
-		for (u32 i = 0; i < lane->nitems; i++) {
-			put_item(&s, &lane->items[i], before_ns, cpu);
-			before_ns = lane->items[i].start_ns;
-		}
-	}
+	for (u32 l = 0; l < timeline->nlanes; l++)
+		put_lane(&s, &timeline->lanes[l], timeline->start_ns, cpu);
 	flush(&s);
 }

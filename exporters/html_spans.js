@@ -9,10 +9,14 @@
 	var titles = {
 		count: 'finished', abandoned: 'finished without an exit of their own', open: 'still open at the end',
 		wall: 'time that they existed', busy: 'time entered', self: 'busy without what was entered on top',
-		cpu: 'on the CPU while entered', run_delay: 'runnable, waiting for a CPU', mean: 'wall time, on average',
+		cpu: 'on the CPU while entered', user: 'of cpu, in the program', system: 'of cpu, in the kernel', run_delay: 'runnable, waiting for a CPU', mean: 'wall time, on average',
 		p50: 'half of them took no longer', p99: '99 of 100 took no longer', max: 'the longest',
 		alloc: 'bytes allocated', inuse: 'bytes not yet freed'
 	};
+
+	if (spans.system) {
+		spans.user = spans.cpu.map(function (cpu, i) { return cpu - spans.system[i]; });
+	}
 
 	function has(i) {
 		return spans.kind[i] >= 2;
@@ -46,8 +50,8 @@
 
 	// A column there is, and that says something.
 	function columns() {
-		return ['count', 'abandoned', 'open', 'wall', 'busy', 'self', 'cpu', 'run_delay', 'alloc', 'inuse', 'mean',
-			'p50', 'p99', 'max'].filter(function (key) {
+		return ['count', 'abandoned', 'open', 'wall', 'busy', 'self', 'cpu', 'user', 'system', 'run_delay', 'alloc',
+			'inuse', 'mean', 'p50', 'p99', 'max'].filter(function (key) {
 			if (key === 'wall' && spans.wall) {
 				return spans.wall.some(function (wall, i) { return has(i) && wall !== spans.busy[i]; });
 			}
@@ -253,8 +257,8 @@
 				return [q[0], st.time(quantile(i, q[1]))];
 			}).concat([['min', st.time(spans.min[i])], ['max', st.time(spans.max[i])]]));
 		}
-		pairs(detail, ['count', 'abandoned', 'open', 'wall', 'busy', 'self', 'cpu', 'self_cpu', 'run_delay', 'switches',
-			'preempted', 'alloc', 'inuse'].filter(function (key) { return spans[key] && text(i, key); })
+		pairs(detail, ['count', 'abandoned', 'open', 'wall', 'busy', 'self', 'cpu', 'self_cpu', 'user', 'system', 'run_delay',
+			'switches', 'preempted', 'alloc', 'inuse'].filter(function (key) { return spans[key] && text(i, key); })
 			.map(function (key) { return [key.replace(/_/g, ' '), text(i, key)]; }));
 	}
 

@@ -11,7 +11,7 @@
 	// The form stands in exporters/html_data.h.
 	function decode() {
 		var text = atob(document.getElementById('items').textContent), n = chart.items, at = 0, i, l, t, value;
-		var flags, lane, track, end, before, busy, cpu = st.data.cpu;
+		var flags, lane, track, end, before, busy, event, cpu = st.data.cpu;
 
 		function number() {
 			var sum = 0, factor = 1, byte;
@@ -26,13 +26,15 @@
 
 		items = {
 			start: new Float64Array(n), end: new Float64Array(n), label: new Uint32Array(n), cpu: new Uint8Array(n),
-			count: new Uint32Array(n).fill(1), filled: new Float64Array(n + 1), longest: new Map()
+			count: new Uint32Array(n).fill(1), filled: new Float64Array(n + 1), longest: new Map(),
+			event: new Uint8Array(n), value: new Map()
 		};
 		i = 0;
 		for (t = 0; t < chart.tracks.length; t++) {
 			track = chart.tracks[t];
 			for (l = 0; l < track.lanes.length; l++) {
 				lane = { track: t, first: i, end: i + track.lanes[l] };
+				event = l === 0 && track.events > 0;
 				lanes.push(lane);
 				before = 0;
 				for (end = lane.end; i < end; i++) {
@@ -48,8 +50,14 @@
 						items.count[i] = number();
 						busy = Math.min(number(), value);
 						items.longest.set(i, number());
+					} else if (event) {
+						value = number() - 1;
+						if (value >= 0) {
+							items.value.set(i, value % 2 ? -(value + 1) / 2 : value / 2);
+						}
 					}
-					items.cpu[i] = cpu ? text.charCodeAt(at++) : 0;
+					items.event[i] = event ? 1 : 0;
+					items.cpu[i] = cpu && !event ? text.charCodeAt(at++) : 0;
 					items.filled[i + 1] = items.filled[i] + busy;
 				}
 			}
@@ -211,7 +219,8 @@
 			text = context.measureText(text).width + 30;
 			context.font = context.font.replace('bold ', '');
 			context.fillStyle = look.muted;
-			context.fillText(st.plural(track.spans, 'span') + (track.segments ? ', ' +
+			context.fillText(st.plural(track.spans, 'span') + (track.events ? ', ' + st.plural(track.events, 'event') : '') +
+				(track.segments ? ', ' +
 				st.plural(track.segments, 'stretch of an async span', 'stretches of async spans') : ''),
 				text, y + HEAD / 2 + 1);
 		});
@@ -252,6 +261,14 @@
 			count += items.count[j];
 		}
 		lines = [chart.labels[items.label[i]]];
+		if (items.event[i]) {
+			lines.push(count > 1 ? st.plural(count, 'event') + ' here, from ' + st.instant(items.start[i]) :
+				'event at ' + st.instant(items.start[i]));
+			if (items.value.has(i)) {
+				lines.push('value ' + (items.value.get(i) < 0 ? '−' : '') + st.count(Math.abs(items.value.get(i))));
+			}
+			return lines;
+		}
 		if (count > 1) {
 			lines.push(st.plural(count, 'span') + ' here, busy ' + st.time(items.filled[i + found.n] - items.filled[i]) +
 				' together; this is ' + (items.longest.has(i) ? 'the longest, ' + st.time(items.longest.get(i)) : 'the first'));
@@ -271,7 +288,7 @@
 	}
 
 	function zoomToItem(i, keep) {
-		var size = items.end[i] - items.start[i];
+		var size = items.end[i] - items.start[i] || (range().to - range().from) / 10; // an event
 
 		show(items.start[i] - size * 0.05, items.end[i] + size * 0.05, keep);
 	}
@@ -294,19 +311,20 @@
 	}
 
 	function say() {
-		var shown = range(), search = st.searcher(), hits = matches(search), n = 0, i;
+		var shown = range(), search = st.searcher(), hits = matches(search), n = [0, 0], i;
 		var step = (shown.to - shown.from) / 1000;
 
 		info.textContent = st.instant(shown.from, step) + ' to ' + st.instant(shown.to, step) + ' of ' +
 			st.time(chart.length) + ' · ' + st.plural(chart.spans, 'span') +
+			(chart.events ? ', ' + st.plural(chart.events, 'event') : '') +
 			(chart.grain ? ', those below ' + st.time(chart.grain) + ' together where they are close' : '') +
 			(chart.omitted ? ' · ' + st.plural(chart.omitted, 'async span') + ' left out: more than 256 at a time' : '');
 		result.textContent = search.ok ? '' : 'not a regular expression';
 		for (i = 0; hits && i < chart.items; i++) {
-			n += hits[items.label[i]] ? items.count[i] : 0;
+			n[items.event[i]] += hits[items.label[i]] ? items.count[i] : 0;
 		}
 		if (hits) {
-			result.textContent = 'matched ' + st.plural(n, 'span');
+			result.textContent = 'matched ' + st.plural(n[0], 'span') + (n[1] ? ', ' + st.plural(n[1], 'event') : '');
 		}
 	}
 

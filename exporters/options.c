@@ -132,6 +132,17 @@ static int set_counter(enum export_counter *out, struct slice value)
 	return -EINVAL;
 }
 
+static int set_encoding(enum export_encoding *out, struct slice value)
+{
+	if (slice_is(value, "json"))
+		*out = EXPORT_ENCODING_JSON;
+	else if (slice_is(value, "protobuf"))
+		*out = EXPORT_ENCODING_PROTOBUF;
+	else
+		return -EINVAL;
+	return 0;
+}
+
 static int set_title(char *out, struct slice value)
 {
 	if (value.len >= EXPORT_TITLE_SIZE || memchr(value.at, '\0', value.len))
@@ -191,7 +202,9 @@ int export_option_set(const struct exporter_ops *ops, struct export_options *o, 
 		return set_value(&o->value, value);
 	if (slice_is(key, "counter"))
 		return set_counter(&o->counter, value);
-	if (slice_is(key, "title"))
+	if (slice_is(key, "encoding"))
+		return set_encoding(&o->encoding, value);
+	if (slice_is(key, "title") || slice_is(key, "service"))
 		return set_title(o->title, value);
 	if (slice_is(key, "width"))
 		return set_width(&o->width, value);

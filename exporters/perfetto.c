@@ -26,6 +26,7 @@ struct thread {
 	u64 track, cpu_track;
 	u64 cpu_ns; /* what all its spans so far have used */
 	struct perfetto_hold hold;
+	struct perfetto_piece begins, ends;
 };
 
 /* Tracks of one name under another track, for slices that may overlap: each takes one that is free. */
@@ -39,6 +40,9 @@ struct perfetto {
 	struct viewer viewer;
 	struct perfetto_file file;
 	struct text_buf name;
+	struct perfetto_piece *pieces; /* of names that were told, by number */
+	size_t npieces;
+	struct viewer_names told;
 	struct lanes *lanes;
 	size_t nlanes;
 	struct pairmap lanes_of; /* track above, name ▸ number */
@@ -143,6 +147,8 @@ static int perfetto_thread(struct viewer *v, struct viewer_thread *thread)
 						    .unit = PERFETTO_THREAD_TIME,
 					    });
 	}
+	perfetto_piece_head(&own->begins, PERFETTO_BEGIN, own->track, own->cpu_track);
+	perfetto_piece_head(&own->ends, PERFETTO_END, own->track, own->cpu_track);
 	return settled(p);
 }
 
@@ -192,8 +198,33 @@ static void add_arguments(struct perfetto *p, const struct model_span *span)
 struct slice {
 	struct perfetto *p;
 	const struct thread *thread;
-	u64 track;
 };
+
+/* Whether SPAN, with nothing to say but its times, is in the file now. */
+static bool write_plain(struct perfetto *p, const struct thread *thread,
+			const struct perfetto_begin *begin)
+{
+	const struct model_span *span = begin->span;
+	u32 number;
+
+	if (begin->flow || viewer_has_facts(span) ||
+	    !viewer_names_get(&p->told, span->path, &number))
+		return false;
+	perfetto_event_plain(&p->file, &thread->begins, span->start_ns,
+			     thread->cpu_track ? &begin->cpu_start : NULL, &p->pieces[number]);
+	return true;
+}
+
+/* The name of PATH has been told. Without memory it is looked up each time. */
+static void keep_piece(struct perfetto *p, const struct model_path *path)
+{
+	u32 number = (u32)p->npieces;
+
+	if (viewer_names_get(&p->told, path, &number) || GROW(p->pieces, p->npieces))
+		return;
+	perfetto_piece_name(&p->file, &p->pieces[p->npieces++], path);
+	viewer_names_put(&p->told, path, number);
+}
 
 static void write_slice(void *context, const struct perfetto_begin *begin, bool begins)
 {
@@ -201,18 +232,22 @@ static void write_slice(void *context, const struct perfetto_begin *begin, bool 
 	const struct model_span *span = begin->span;
 	struct perfetto *p = slice->p;
 
-	perfetto_event_begin(&p->file, begins ? PERFETTO_BEGIN : PERFETTO_END, slice->track,
-			     begins ? span->start_ns : span->end_ns);
-	if (slice->thread->cpu_track)
-		perfetto_event_extra(&p->file, slice->thread->cpu_track,
-				     begins ? begin->cpu_start : begin->cpu_end);
-	if (begins) {
-		perfetto_event_name(&p->file, span->path, name_of(p, span->path));
-		if (begin->flow)
-			perfetto_event_flow(&p->file, begin->flow);
-		add_arguments(p, span);
+	if (!begins) {
+		perfetto_event_plain(&p->file, &slice->thread->ends, span->end_ns,
+				     slice->thread->cpu_track ? &begin->cpu_end : NULL, NULL);
+		return;
 	}
+	if (write_plain(p, slice->thread, begin))
+		return;
+	perfetto_event_begin(&p->file, PERFETTO_BEGIN, slice->thread->track, span->start_ns);
+	if (slice->thread->cpu_track)
+		perfetto_event_extra(&p->file, slice->thread->cpu_track, begin->cpu_start);
+	perfetto_event_name(&p->file, span->path, name_of(p, span->path));
+	if (begin->flow)
+		perfetto_event_flow(&p->file, begin->flow);
+	add_arguments(p, span);
 	perfetto_event_end(&p->file);
+	keep_piece(p, span->path);
 }
 
 static struct perfetto_begin begin_of(struct thread *thread, const struct model_span *span,
@@ -238,7 +273,7 @@ static int perfetto_slice(struct viewer *v, struct viewer_thread *thread,
 	struct perfetto *p = perfetto_of(v);
 	struct thread *own = thread->own;
 	struct perfetto_begin begin = begin_of(own, span, flow);
-	struct slice slice = {.p = p, .thread = own, .track = own->track};
+	struct slice slice = {.p = p, .thread = own};
 	bool outermost = !flow && span->path->depth <= 1;
 	int err = perfetto_hold(&own->hold, &begin, outermost, write_slice, &slice);
 
@@ -383,6 +418,8 @@ static void perfetto_free(struct exporter *e)
 		free(p->lanes[i].tracks);
 	}
 	free(p->threads);
+	free(p->pieces);
+	viewer_names_free(&p->told);
 	free(p->lanes);
 	free(p->counter_tracks);
 	pairmap_free(&p->lanes_of);
@@ -477,6 +514,13 @@ static int perfetto_tick(struct exporter *e, const struct profile *so_far)
 	return perfetto_file_flush(&p->file);
 }
 
+static int perfetto_heap(struct exporter *e, const struct profile *snapshot)
+{
+	struct perfetto *p = e->state;
+
+	return viewer_heap(&p->viewer, snapshot);
+}
+
 static int perfetto_finish(struct exporter *e, const struct profile *profile)
 {
 	struct perfetto *p = e->state;
@@ -484,7 +528,7 @@ static int perfetto_finish(struct exporter *e, const struct profile *profile)
 
 	for (size_t i = 0; i < p->nthreads; i++) {
 		struct thread *own = p->threads[i];
-		struct slice slice = {.p = p, .thread = own, .track = own->track};
+		struct slice slice = {.p = p, .thread = own};
 
 		perfetto_hold_flush(&own->hold, write_slice, &slice);
 	}
@@ -508,6 +552,7 @@ const struct exporter_ops exporter_perfetto = {
 	.span = perfetto_span,
 	.event = perfetto_single,
 	.tick = perfetto_tick,
+	.heap = perfetto_heap,
 	.finish = perfetto_finish,
 	.free = perfetto_free,
 };

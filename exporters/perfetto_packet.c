@@ -3,8 +3,11 @@
 #include "perfetto_packet.h"
 
 #include <errno.h>
+#include <string.h>
 
-#define FULL (64u << 10)
+#include "../user/util/varint.h"
+
+#define FULL (256u << 10)
 /* Distinct texts of labels that are told once; further ones stand where they are used. */
 #define STRINGS_TOLD (1u << 17)
 
@@ -265,6 +268,83 @@ void perfetto_event_name(struct perfetto_file *p, const struct model_path *path,
 		     number_of(p, &p->strings, pairmap_key(provider), INTERNED_CATEGORY,
 			       INTERNED_CATEGORY, provider));
 }
+
+/* --- events in one piece -------------------------------------------------------------------------------- */
+
+#define TAG_NUMBER(field) ((u64)(field) << 3)
+#define TAG_LENGTH(field) ((u64)(field) << 3 | 2)
+
+static u8 *put_number(u8 *at, u32 field, u64 value)
+{
+	return varint_put(varint_put(at, TAG_NUMBER(field)), value);
+}
+
+void perfetto_piece_head(struct perfetto_piece *piece, enum perfetto_event type, u64 track,
+			 u64 extra)
+{
+	u8 *at = piece->bytes;
+
+	at = put_number(at, EVENT_TYPE, type);
+	at = put_number(at, EVENT_TRACK, track);
+	if (extra)
+		at = put_number(at, EVENT_EXTRA_TRACK, extra);
+	piece->len = (u8)(at - piece->bytes);
+}
+
+void perfetto_piece_name(struct perfetto_file *p, struct perfetto_piece *piece,
+			 const struct model_path *path)
+{
+	u8 *at = piece->bytes;
+	u32 name = 0, category = 0;
+
+	pairmap_get(&p->names, pairmap_key(path->def), pairmap_key(path->name), &name);
+	pairmap_get(&p->strings, pairmap_key(path->def->provider), INTERNED_CATEGORY, &category);
+	at = put_number(at, EVENT_NAME, name);
+	at = put_number(at, EVENT_CATEGORY, category);
+	piece->len = (u8)(at - piece->bytes);
+}
+
+static u8 *put_piece(u8 *at, const struct perfetto_piece *piece)
+{
+	memcpy(at, piece->bytes, sizeof(piece->bytes)); /* all of it: a fixed size is faster */
+	return at + piece->len;
+}
+
+void perfetto_event_plain(struct perfetto_file *p, const struct perfetto_piece *head, u64 time,
+			  const u64 *value, const struct perfetto_piece *name)
+{
+	/* Their lengths stand in one byte each: all together is less than 128 bytes. */
+	enum { MOST = 2 + 2 + 2 + 1 + VARINT_MAX + 2 + 2 * sizeof(head->bytes) + 1 + VARINT_MAX };
+	u8 *packet = (u8 *)text_room(&p->buf, MOST), *at = packet, *event;
+
+	_Static_assert(MOST - 2 < 0x80, "a length in one byte");
+	_Static_assert(TAG_LENGTH(PACKET_FLAGS) < 0x80 && TAG_NUMBER(EVENT_EXTRA_VALUE) < 0x80,
+		       "a tag in one byte");
+	if (!at)
+		return;
+	*at++ = TAG_LENGTH(TRACE_PACKET);
+	at++;
+	*at++ = TAG_NUMBER(PACKET_SEQUENCE);
+	*at++ = SEQUENCE;
+	*at++ = TAG_NUMBER(PACKET_FLAGS);
+	*at++ = FLAG_NEEDS;
+	*at++ = TAG_NUMBER(PACKET_TIME);
+	at = varint_put(at, time);
+	*at++ = TAG_LENGTH(PACKET_EVENT);
+	event = ++at;
+	at = put_piece(at, head);
+	if (value) {
+		*at++ = TAG_NUMBER(EVENT_EXTRA_VALUE);
+		at = varint_put(at, *value);
+	}
+	if (name)
+		at = put_piece(at, name);
+	event[-1] = (u8)(at - event);
+	packet[1] = (u8)(at - packet - 2);
+	text_end(&p->buf, (char *)at);
+}
+
+/* --- what events say ------------------------------------------------------------------------------------ */
 
 void perfetto_event_text(struct perfetto_file *p, const char *name)
 {

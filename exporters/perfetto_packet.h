@@ -58,6 +58,23 @@ int perfetto_file_settle(struct perfetto_file *p);
 
 void perfetto_describe(struct perfetto_file *p, const struct perfetto_track *track);
 
+/* What the events of a kind on a track begin with, and what a name takes in them: encoded once, for slices that say
+ * nothing else, as most do. */
+struct perfetto_piece {
+	u8 bytes[40];
+	u8 len;
+};
+
+/* Events of TYPE on TRACK; EXTRA: the counter whose value comes with each, 0: none. */
+void perfetto_piece_head(struct perfetto_piece *piece, enum perfetto_event type, u64 track,
+			 u64 extra);
+/* The name of PATH and its category, which an event has told before. */
+void perfetto_piece_name(struct perfetto_file *p, struct perfetto_piece *piece,
+			 const struct model_path *path);
+/* A whole event. VALUE: of the head's counter; NULL: it has none. NAME: NULL at an end. */
+void perfetto_event_plain(struct perfetto_file *p, const struct perfetto_piece *head, u64 time,
+			  const u64 *value, const struct perfetto_piece *name);
+
 /* An event on TRACK, between begin and end, and what it says. */
 void perfetto_event_begin(struct perfetto_file *p, enum perfetto_event type, u64 track, u64 time);
 void perfetto_event_end(struct perfetto_file *p);

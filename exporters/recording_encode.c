@@ -233,6 +233,7 @@ static bool encoder_counters(const struct model_span *span, u64 counters[RECORDI
 	counters[RECORDING_INNER_ALLOC_OBJECTS] =
 		minus(span->alloc.objects, span->self_alloc.objects);
 	counters[RECORDING_INNER_ALLOC_BYTES] = minus(span->alloc.bytes, span->self_alloc.bytes);
+	counters[RECORDING_PARENT_ID] = span->parent_id;
 	for (i = 0; i < RECORDING_COUNTERS; i++)
 		any |= counters[i];
 	return any;

@@ -173,23 +173,32 @@ void text_cut(struct text_buf *b, size_t len)
 		b->data[len] = '\0';
 }
 
-void text_add(struct text_buf *b, const char *bytes, size_t len)
+char *text_room(struct text_buf *b, size_t len)
 {
 	if (b->failed)
-		return;
+		return NULL;
 	if (b->size - b->len <= len) {
 		size_t size = (b->len + len + 1) * 2;
 		char *data = realloc(b->data, size);
 
 		if (!data) {
 			b->failed = true;
-			return;
+			return NULL;
 		}
 		b->data = data;
 		b->size = size;
 	}
-	memcpy(b->data + b->len, bytes, len);
-	text_cut(b, b->len + len);
+	return b->data + b->len;
+}
+
+void text_add(struct text_buf *b, const char *bytes, size_t len)
+{
+	char *at = text_room(b, len);
+
+	if (!at)
+		return;
+	memcpy(at, bytes, len);
+	text_end(b, at + len);
 }
 
 void text_add_str(struct text_buf *b, const char *s)

@@ -44,6 +44,15 @@ void text_buf_free(struct text_buf *b);
 /* Back to LEN bytes, which must not be more than there are. */
 void text_cut(struct text_buf *b, size_t len);
 void text_add(struct text_buf *b, const char *bytes, size_t len);
+/* Room for LEN bytes and a NUL behind what there is, for who writes several pieces at once and says with text_end() how
+ * far; NULL: no memory. */
+char *text_room(struct text_buf *b, size_t len);
+static inline void text_end(struct text_buf *b, const char *end)
+{
+	b->len = (size_t)(end - b->data);
+	b->data[b->len] = '\0';
+}
+
 void text_add_str(struct text_buf *b, const char *s);
 void text_add_u64(struct text_buf *b, u64 value);
 void text_add_code(struct text_buf *b, u32 code);

@@ -163,13 +163,12 @@ static int find_label(struct timeline_impl *t, const struct model_path *path, u3
 	return err ? err : pairmap_put(&t->label_of, pairmap_key(path), 0, *label);
 }
 
-/* Async spans of a process share a row, since they overlap: lanes come once all are known. */
-static int find_row(struct timeline_impl *t, const struct model_span *span,
-		    struct timeline_row **out)
+/* Async spans of a process share a row, since they overlap: lanes come once all are known. Events have no depth. */
+static int find_row(struct timeline_impl *t, const struct model_thread *thread, bool async,
+		    u32 depth, struct timeline_row **out)
 {
-	bool async = span->flags & MODEL_ASYNC;
-	u64 key = async ? (u64)span->thread->pid | 1ull << 32 : span->thread->serial;
-	u32 depth = async ? 0 : span->path->depth, i;
+	u64 key = async ? (u64)thread->pid | 1ull << 32 : thread->serial;
+	u32 i;
 	int err;
 
 	if (!pairmap_get(&t->row_of, key, depth, &i)) {
@@ -181,8 +180,8 @@ static int find_row(struct timeline_impl *t, const struct model_span *span,
 		if (err)
 			return err;
 		i = t->nrows++;
-		t->rows[i] = (struct timeline_row){
-			.thread = span->thread, .depth = depth, .async = async};
+		t->rows[i] =
+			(struct timeline_row){.thread = thread, .depth = depth, .async = async};
 	}
 	*out = &t->rows[i];
 	return 0;
@@ -209,10 +208,42 @@ static u64 value_of(const struct model_span *span, enum export_value value)
 	}
 }
 
+/* The item goes to the end of its row. 0 or -ENOMEM. */
+static int put_item(struct timeline_impl *t, struct timeline_row *row,
+		    const struct timeline_item *item)
+{
+	int err;
+
+	if (item->start_ns < t->public.start_ns)
+		t->public.start_ns = item->start_ns;
+	if (item->end_ns > t->public.end_ns)
+		t->public.end_ns = item->end_ns;
+	if (row->nitems) {
+		struct timeline_item *last = &row->items[row->nitems - 1];
+
+		if (item->start_ns < last->start_ns)
+			row->unsorted = true;
+		else if (merge(last, item, t->public.grain_ns))
+			return 0;
+	}
+	err = GROW(row->items, row->nitems);
+	if (err)
+		return err;
+	row->items[row->nitems++] = *item;
+	if (++t->public.nitems >= t->capacity) {
+		timeline_merge(t, ITEMS_MAX / 4 * 3);
+		/* More rows than that: paths times threads, which the trace keeps in any case. */
+		if (t->public.nitems > t->capacity / 4 * 3)
+			t->capacity = t->public.nitems * 2;
+	}
+	return 0;
+}
+
 int timeline_add(struct timeline *timeline, const struct model_span *span)
 {
 	struct timeline_impl *t = timeline_impl(timeline);
 	struct timeline_item item = {.start_ns = span->start_ns, .count = 1};
+	bool async = span->flags & MODEL_ASYNC;
 	struct timeline_row *row;
 	int err;
 
@@ -224,36 +255,38 @@ int timeline_add(struct timeline *timeline, const struct model_span *span)
 	item.value = value_of(span, t->options.value);
 	err = find_label(t, span->path, &item.label);
 	if (!err)
-		err = find_row(t, span, &row);
+		err = find_row(t, span->thread, async, async ? 0 : span->path->depth, &row);
 	if (err)
 		return err;
-	if (item.start_ns < t->public.start_ns)
-		t->public.start_ns = item.start_ns;
-	if (item.end_ns > t->public.end_ns)
-		t->public.end_ns = item.end_ns;
 	if (span->flags & MODEL_SEGMENT) {
 		row->nsegments++;
 	} else {
 		t->public.nspans++;
 		row->nspans++;
 	}
-	if (row->nitems) {
-		struct timeline_item *last = &row->items[row->nitems - 1];
+	return put_item(t, row, &item);
+}
 
-		if (item.start_ns < last->start_ns)
-			row->unsorted = true;
-		else if (merge(last, &item, t->public.grain_ns))
-			return 0;
-	}
-	err = GROW(row->items, row->nitems);
+int timeline_add_event(struct timeline *timeline, const struct model_event *event)
+{
+	struct timeline_impl *t = timeline_impl(timeline);
+	struct timeline_item item = {
+		.start_ns = event->time_ns,
+		.end_ns = event->time_ns,
+		.busy_ns = event->has_value,
+		.value = (u64)event->value,
+		.count = 1,
+	};
+	struct timeline_row *row;
+	int err = event->path->def ? find_label(t, event->path, &item.label) : 0;
+
+	if (!event->path->def)
+		return 0;
+	if (!err)
+		err = find_row(t, event->thread, false, 0, &row);
 	if (err)
 		return err;
-	row->items[row->nitems++] = item;
-	if (++t->public.nitems >= t->capacity) {
-		timeline_merge(t, ITEMS_MAX / 4 * 3);
-		/* More rows than that: paths times threads, which the trace keeps in any case. */
-		if (t->public.nitems > t->capacity / 4 * 3)
-			t->capacity = t->public.nitems * 2;
-	}
-	return 0;
+	t->public.nevents++;
+	row->nevents++;
+	return put_item(t, row, &item);
 }

@@ -16,7 +16,7 @@ struct timeline_row {
 	bool unsorted;
 	struct timeline_item *items;
 	u32 nitems;
-	u64 nspans, nsegments;
+	u64 nspans, nsegments, nevents;
 };
 
 /* A lane under construction; async ones own their items. */
@@ -24,7 +24,7 @@ struct timeline_draft {
 	struct timeline_item *items;
 	u32 nitems;
 	u32 depth;
-	bool owned;
+	bool owned, events;
 };
 
 struct timeline_impl {

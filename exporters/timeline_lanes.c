@@ -151,11 +151,13 @@ static int lay_row(struct timeline_impl *t, struct timeline_row *row)
 	timeline_sort_row(row);
 	track->nspans += row->nspans;
 	track->nsegments += row->nsegments;
+	track->nevents += row->nevents;
 	if (row->async)
 		return spread(t, track, row);
 	err = add_lane(t, track, row->depth);
 	if (err)
 		return err;
+	t->lanes[t->nlanes - 1].events = row->nevents;
 	t->lanes[t->nlanes - 1].items = row->items;
 	t->lanes[t->nlanes - 1].nitems = row->nitems;
 	return 0;
@@ -180,8 +182,12 @@ static int lay_out(struct timeline_impl *t, const struct place *places)
 	if (!t->laid_out)
 		return -ENOMEM;
 	for (u32 i = 0; i < t->nlanes; i++)
-		t->laid_out[i] = (struct timeline_lane){t->lanes[i].items, t->lanes[i].nitems,
-							t->lanes[i].depth};
+		t->laid_out[i] = (struct timeline_lane){
+			.items = t->lanes[i].items,
+			.nitems = t->lanes[i].nitems,
+			.depth = t->lanes[i].depth,
+			.events = t->lanes[i].events,
+		};
 	return 0;
 }
 
@@ -217,6 +223,8 @@ static int add_memory(struct timeline_impl *t, const struct profile *profile)
 	for (u32 r = 0; r < t->nrows; r++) {
 		struct timeline_row *row = &t->rows[r];
 
+		if (row->nevents)
+			continue;
 		for (u32 i = 0; i < row->nitems; i++)
 			set_average(&row->items[i], &sums[row->items[i].label]);
 	}

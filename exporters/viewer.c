@@ -43,6 +43,32 @@ void viewer_free(struct viewer *v)
 	flows_free(&v->flows);
 }
 
+/* --- paths ---------------------------------------------------------------------------------------------- */
+
+void viewer_names_put(struct viewer_names *names, const struct model_path *path, u32 number)
+{
+	size_t n = names->n ? names->n : 64;
+	struct viewer_named *items;
+
+	while (n <= path->id)
+		n *= 2;
+	if (n != names->n) {
+		items = reallocarray(names->items, n, sizeof(*items));
+		if (!items)
+			return;
+		memset(items + names->n, 0, (n - names->n) * sizeof(*items));
+		names->items = items;
+		names->n = n;
+	}
+	names->items[path->id] = (struct viewer_named){.path = path, .number = number};
+}
+
+void viewer_names_free(struct viewer_names *names)
+{
+	free(names->items);
+	*names = (struct viewer_names){0};
+}
+
 /* --- processes and threads ------------------------------------------------------------------------------ */
 
 static int process_of(struct viewer *v, u32 pid, struct viewer_process **out)
@@ -103,12 +129,21 @@ static int add_thread(struct viewer *v, const struct model_thread *model,
 
 static int thread_of(struct viewer *v, const struct model_thread *model, struct viewer_thread **out)
 {
-	void **found = intmap_find(&v->threads, model->serial);
+	void **found;
+	int err = 0;
 
-	if (!found)
-		return add_thread(v, model, out);
-	*out = *found;
-	return 0;
+	if (v->last && v->last->model == model) {
+		*out = v->last;
+		return 0;
+	}
+	found = intmap_find(&v->threads, model->serial);
+	if (found)
+		*out = *found;
+	else
+		err = add_thread(v, model, out);
+	if (!err)
+		v->last = *out;
+	return err;
 }
 
 /* --- spans and events ----------------------------------------------------------------------------------- */
@@ -194,12 +229,16 @@ static int name_threads(struct viewer *v, const struct profile *profile)
 	return err;
 }
 
-/* Memory is in the totals alone: it is told as what it is at the end, beside none at the start. */
+/* Memory is in the totals alone, by process. */
 static int count_memory(struct viewer *v, const struct profile *profile, enum viewer_counter which)
 {
 	struct viewer_process *process = NULL;
 	size_t i;
 	int err = 0;
+
+	for (i = 0; i < v->processes.capacity; i++)
+		if (v->processes.slots[i].value)
+			((struct viewer_process *)v->processes.slots[i].value)->values[which] = 0;
 
 	for (i = 0; i < profile->nrows && !err; i++) {
 		const struct model_row *row = &profile->rows[i];
@@ -215,7 +254,9 @@ static int count_memory(struct viewer *v, const struct profile *profile, enum vi
 	return err;
 }
 
-static int tell_counter(struct viewer *v, const struct profile *profile, enum viewer_counter which)
+/* What it is now; of memory also, at the end, that there was none at the start. */
+static int tell_counter(struct viewer *v, const struct profile *profile, enum viewer_counter which,
+			bool start)
 {
 	size_t i;
 	int err = 0;
@@ -227,7 +268,7 @@ static int tell_counter(struct viewer *v, const struct profile *profile, enum vi
 		if (!process)
 			continue;
 		value = process->values[which];
-		if (which != VIEWER_CPU) {
+		if (start) {
 			process->values[which] = 0;
 			err = v->ops->counter(v, process, which, profile->start_ns);
 			process->values[which] = value;
@@ -236,6 +277,13 @@ static int tell_counter(struct viewer *v, const struct profile *profile, enum vi
 			err = v->ops->counter(v, process, which, profile->end_ns);
 	}
 	return err;
+}
+
+int viewer_heap(struct viewer *v, const struct profile *snapshot)
+{
+	int err = count_memory(v, snapshot, VIEWER_HEAP);
+
+	return err ? err : tell_counter(v, snapshot, VIEWER_HEAP, false);
 }
 
 int viewer_finish(struct viewer *v, const struct profile *profile)
@@ -254,7 +302,7 @@ int viewer_finish(struct viewer *v, const struct profile *profile)
 		if (i != VIEWER_CPU)
 			err = count_memory(v, profile, i);
 		if (!err)
-			err = tell_counter(v, profile, i);
+			err = tell_counter(v, profile, i, i != VIEWER_CPU);
 	}
 	return err;
 }

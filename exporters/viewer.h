@@ -42,6 +42,28 @@ struct viewer_thread {
 
 struct viewer;
 
+/* Numbers that a format has for paths, found without a search. Starts as zeroes. */
+struct viewer_names {
+	struct viewer_named {
+		const struct model_path *path;
+		u32 number;
+	} * items; /* by the paths' ids */
+	size_t n;
+};
+
+static inline bool viewer_names_get(const struct viewer_names *names, const struct model_path *path,
+				    u32 *number)
+{
+	if (path->id >= names->n || names->items[path->id].path != path)
+		return false;
+	*number = names->items[path->id].number;
+	return true;
+}
+
+/* Without memory it is not found again: for who can look elsewhere. */
+void viewer_names_put(struct viewer_names *names, const struct model_path *path, u32 number);
+void viewer_names_free(struct viewer_names *names);
+
 struct viewer_ops {
 	/* Each returns 0 or -errno. The first two: it is new, or has another name. */
 	int (*process)(struct viewer *v, struct viewer_process *process);
@@ -63,8 +85,9 @@ struct viewer {
 	const struct viewer_ops *ops;
 	struct export_options options;
 	u32 metrics;
-	struct intmap threads;   /* serial ▸ struct viewer_thread */
-	struct intmap processes; /* pid ▸ struct viewer_process */
+	struct viewer_thread *last; /* whose span was the last */
+	struct intmap threads;      /* serial ▸ struct viewer_thread */
+	struct intmap processes;    /* pid ▸ struct viewer_process */
 	struct flows flows;
 };
 
@@ -76,12 +99,23 @@ struct viewer_fact {
 
 #define VIEWER_FACTS 13
 
+/* Whether a slice has anything to say but its times: most have not. */
+static inline bool viewer_has_facts(const struct model_span *span)
+{
+	const struct model_counters *total = &span->total;
+
+	return span->flags | span->nlabels | total->run_delay_ns | total->vol_switches |
+	       total->invol_switches | total->minor_faults | total->major_faults;
+}
+
 /* For the beginning of a file. */
 void viewer_init(struct viewer *v, const struct viewer_ops *ops, const struct exporter *e,
 		 const struct profile *run);
 void viewer_free(struct viewer *v);
 int viewer_span(struct viewer *v, const struct model_span *span);
 int viewer_event(struct viewer *v, const struct model_event *event);
+/* A snapshot of the live heap, as in exporter.h: a point of each process's counter. */
+int viewer_heap(struct viewer *v, const struct profile *snapshot);
 /* Names threads that are not named yet, and tells every counter. */
 int viewer_finish(struct viewer *v, const struct profile *profile);
 

@@ -94,6 +94,7 @@ struct model_span {
 		*thread; /* async span: where it was made; segment: where it ran */
 	const struct model_path *path;
 	u64 id; /* async spans and their segments; else 0 */
+	u64 parent_id; /* async spans whose path stands under an async span's: the id of that one; else 0 */
 	u64 start_ns;
 	u64 end_ns;
 	u64 busy_ns;

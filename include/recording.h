@@ -29,7 +29,7 @@
 
 #define RECORDING_MAGIC       "SPANTRC\n"
 #define RECORDING_MAJOR       1
-#define RECORDING_MINOR       1 /* 1: TOTALS, and counters of allocations */
+#define RECORDING_MINOR       1           /* 1: TOTALS, and counters of allocations */
 #define RECORDING_BLOCK_MAGIC 0x4b425053u /* "SPBK" */
 /* Longer ones are damaged. A writer ends a block at RECORDING_BLOCK_FULL, or when its oldest span is a second old. */
 #define RECORDING_BLOCK_MAX  (1u << 20)
@@ -140,7 +140,8 @@ enum recording_counter {
 	RECORDING_ALLOC_BYTES = 11,
 	RECORDING_INNER_ALLOC_OBJECTS = 12, /* of those, while another span was on top */
 	RECORDING_INNER_ALLOC_BYTES = 13,
-	RECORDING_COUNTERS = 14,
+	RECORDING_PARENT_ID = 14, /* ASYNC under an async span: the id of that one */
+	RECORDING_COUNTERS = 15,
 };
 
 /* labels = varint (ref LABELS << 3 | how many), then for each of its keys a ref text or a zigzag number. */

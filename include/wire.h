@@ -205,8 +205,9 @@ struct wire_async {
 	u64 invol_switches;
 	u64 minor_faults;
 	u64 major_faults;
-	u32 site; /* of its new */
-	u32 row;  /* aggregated mode; 0: none */
+	u64 parent; /* id of the async span that its path stands under, where that is one */
+	u32 site;   /* of its new */
+	u32 row;    /* aggregated mode; 0: none */
 	u64 labels[LABELS_MAX];
 	struct wire_alloc_counts alloc;
 	struct wire_alloc_counts self_alloc;
@@ -362,7 +363,7 @@ _Static_assert(sizeof(struct wire_span) == 176, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, usage) == WIRE_SPAN_SHORT, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, usage.off_ns) == WIRE_SPAN_SPLIT,
 	       "wire layout");
-_Static_assert(sizeof(struct wire_async) == 208, "wire layout");
+_Static_assert(sizeof(struct wire_async) == 216, "wire layout");
 _Static_assert(sizeof(struct wire_event) == 64, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, labels) == WIRE_SPAN_WHOLE, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, alloc) == WIRE_SPAN_LABELLED, "wire layout");

@@ -22,7 +22,7 @@ PEAK_MIB = 256
 BYTES_A_SPAN = 24
 THREADS, PATHS, DEPTH = 4, 1000, 8
 # What of theirs does the most similar work: totals by name, totals by stack, or a record for every span.
-TOTALS = ["summary", "json", "html"]
+TOTALS = ["summary", "json"]
 STACKS = ["folded", "flamegraph", "pprof"]
 
 

@@ -368,7 +368,11 @@ class Viewers(LiveTest):
 
     def test_killed(self):
         """What a killed recorder leaves can be loaded; a file that ends anywhere can."""
-        path = self.path("killed.trace.json")
+        for ending in ".trace.json", ".pftrace":
+            with self.subTest(ending):
+                self.check_killed(self.path("killed" + ending), self.path("cut" + ending))
+
+    def check_killed(self, path, cut_path):
         with Target(program("usdt/server")) as target:
             tracer = subprocess.Popen([SPANTRACE, "-v", "-p", str(target.pid), "-o", path], stderr=subprocess.DEVNULL)
             deadline = time.time() + 60
@@ -378,17 +382,22 @@ class Viewers(LiveTest):
             tracer.send_signal(signal.SIGKILL)
             tracer.wait()
         loaded = Loaded(path)
-        self.assertEqual(loaded.errors, [])
-        self.assertGreater(len(loaded.slices), 10)
+        self.assertEqual(self.real_errors(loaded), [])
+        slices = len(loaded.slices)
+        self.assertGreater(slices, 10)
         with open(path, "rb") as file:
             whole = file.read()
-        records = whole.count(b"\n{")
         for cut in (1, 2, 5, 17, 40):
-            with open(self.path("cut.trace.json"), "wb") as file:
+            with open(cut_path, "wb") as file:
                 file.write(whole[:-cut])
-            loaded = Loaded(self.path("cut.trace.json"))
-            self.assertEqual(loaded.errors, [])
-            self.assertGreater(len(loaded.slices) + 20, records // 3)
+            loaded = Loaded(cut_path)
+            self.assertEqual(self.real_errors(loaded), [])
+            self.assertGreater(len(loaded.slices) + 3, slices)
+
+    @staticmethod
+    def real_errors(loaded):
+        """Without what a cut has to leave: ends of spans whose begin was to follow."""
+        return [error for error in loaded.errors if error[0] != "misplaced_end_event"]
 
     # --- speedscope
 

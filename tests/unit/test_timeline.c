@@ -295,6 +295,34 @@ static void test_memory(void **state)
 	assert_int_equal(lane(f, 0, 0)->items[0].value, 100);
 }
 
+/* On a lane of their own above the thread's spans, each with its value; memory is not theirs. */
+static void test_events(void **state)
+{
+	struct fixture *f = *state;
+	struct model_path tick = {
+		.id = 9, .depth = 2, .parent = &f->paths[A], .def = &f->defs[A_B]};
+	struct model_event event = {.thread = &f->threads[0], .path = &tick, .time_ns = 1150};
+
+	add(f, 0, A, 1100, 1200);
+	assert_int_equal(timeline_add_event(f->timeline, &event), 0);
+	event.has_value = true;
+	event.value = -5;
+	event.time_ns = 1160;
+	assert_int_equal(timeline_add_event(f->timeline, &event), 0);
+	finish(f, 100);
+	assert_int_equal(f->timeline->nspans, 1);
+	assert_int_equal(f->timeline->nevents, 2);
+	assert_int_equal(f->timeline->tracks[0].nevents, 2);
+	assert_int_equal(f->timeline->tracks[0].nlanes, 2);
+	assert_true(lane(f, 0, 0)->events);
+	assert_false(lane(f, 0, 1)->events);
+	assert_item(f, &lane(f, 0, 0)->items[0], 1150, 1150, "app::b");
+	assert_int_equal(lane(f, 0, 0)->items[0].busy_ns, 0);
+	assert_int_equal(lane(f, 0, 0)->items[1].busy_ns, 1);
+	assert_true((s64)lane(f, 0, 0)->items[1].value == -5);
+	assert_item(f, &lane(f, 0, 1)->items[0], 1100, 1200, "app::a");
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -312,6 +340,7 @@ int main(void)
 		CASE(test_empty),
 		CASE(test_not_measured),
 		CASE(test_memory),
+		CASE(test_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

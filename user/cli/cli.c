@@ -40,6 +40,7 @@ enum {
 	OPT_HEAP_INTERVAL,
 	OPT_LEAKS,
 	OPT_PYROSCOPE,
+	OPT_OTLP,
 	OPT_APP,
 	OPT_TAG,
 	OPT_SPOOL,
@@ -100,6 +101,7 @@ static const struct cli_option options_table[] = {
 	{OPT_HEAP_INTERVAL, "heap-interval", "TIME",
 	 "a snapshot of the live heap that often (default 10s)", FOR_BOTH},
 	{OPT_LEAKS, "leaks", "TIME", "show what was not freed for that long", FOR_BOTH},
+	{OPT_OTLP, "otlp", "URL", "spans to this collector as traces: -o otlp:URL", FOR_BOTH},
 	{OPT_PYROSCOPE, "pyroscope", "URL",
 	 "profiles to this server, one every --interval (default 10s)", FOR_BOTH},
 	{OPT_APP, "app", "NAME", "what the server calls it (default: each process by its name)",
@@ -133,6 +135,8 @@ static const struct cli_option options_table[] = {
 static int take_push_option(struct options *o, int letter, const char *arg)
 {
 	switch (letter) {
+	case OPT_OTLP:
+		return cli_value_otlp(o, arg);
 	case OPT_PYROSCOPE:
 		return cli_value_url(&o->pyroscope, "--pyroscope", arg);
 	case OPT_APP:

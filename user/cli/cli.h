@@ -49,6 +49,7 @@ struct options_output {
 	const struct exporter_ops *format;
 	struct export_options options;
 	const char *path; /* "-" is stdout */
+	bool is_url;      /* of a server */
 };
 
 /* How `record` cuts recordings into files. */

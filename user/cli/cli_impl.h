@@ -49,6 +49,8 @@ int cli_settle_parts(const struct options *o);
 int cli_settle_record(struct options *o);
 
 /* cli_push.c, as above. */
+/* --otlp URL: an output. */
+int cli_value_otlp(struct options *o, const char *text);
 int cli_value_url(const char **url, const char *option, const char *text);
 int cli_value_app(struct options *o, const char *text);
 int cli_value_tag(struct options *o, const char *text);

@@ -37,6 +37,7 @@ static bool is_format_word(const char *word)
 static void complain(const struct exporter_ops *format, const char *text, int len, int err)
 {
 	bool is_value = !strncmp(text, "value=", strlen("value="));
+	bool is_encoding = !strncmp(text, "encoding=", strlen("encoding="));
 	char words[256] = "";
 
 	if (err == -ENOENT) {
@@ -49,7 +50,10 @@ static void complain(const struct exporter_ops *format, const char *text, int le
 	for (enum export_value v = EXPORT_BUSY; is_value && v <= EXPORT_INUSE_SPACE; v++)
 		append(words, sizeof(words), export_value_name(v));
 	log_error("-o: \"%.*s\" is not understood; write %.*s=%s", len, text,
-		  (int)strcspn(text, "=,"), text, is_value ? words : "0 or 1");
+		  (int)strcspn(text, "=,"), text,
+		  is_value      ? words
+		  : is_encoding ? "json or protobuf"
+				: "0 or 1");
 }
 
 /* OPTIONS is "KEY=VALUE,KEY=VALUE". */
@@ -91,6 +95,13 @@ static int parse_format(char *text, struct options_output *output)
 	return -EINVAL;
 }
 
+/* Whether it goes to a server: of formats that can, see exporter.send. */
+static bool is_url(const struct options_output *output)
+{
+	return !strcmp(output->format->name, "otlp") &&
+	       (!strncmp(output->path, "http://", 7) || !strncmp(output->path, "https://", 8));
+}
+
 int cli_parse_output(const char *text, struct options_output *out)
 {
 	struct options_output output = {.options = EXPORT_OPTIONS_DEFAULT, .path = text};
@@ -121,6 +132,8 @@ int cli_parse_output(const char *text, struct options_output *out)
 			text, exporter_by_name(text) ? "-" : text, formats);
 		return -EINVAL;
 	}
+	output.is_url = output.format->extension && is_url(&output);
+	export_options_settle(output.format, &output.options, output.path, output.is_url);
 	*out = output;
 	return 0;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The options about delivery to servers: their values, and which of them go together. What a URL, a file or a header may
  * hold, push.h checks. */
+#define _GNU_SOURCE 1 /* asprintf */
 #include <errno.h>
 #include <string.h>
 
+#include "../util/cleanup.h"
 #include "../util/grow.h"
 #include "../util/log.h"
 #include "../util/units.h"
@@ -19,6 +21,23 @@ int cli_value_url(const char **url, const char *option, const char *text)
 	}
 	*url = text;
 	return 0;
+}
+
+int cli_value_otlp(struct options *o, const char *text)
+{
+	struct options_output output;
+	AUTO_FREE char *whole = NULL;
+	int err;
+
+	if (asprintf(&whole, "otlp:%s", text) < 0)
+		return -ENOMEM;
+	err = cli_parse_output(whole, &output);
+	if (!err && !output.is_url) {
+		log_error("--otlp: \"%s\" is no URL; write http://HOST:4318", text);
+		err = -EINVAL;
+	}
+	output.path = text;
+	return err ? err : cli_add_output(o, &output);
 }
 
 int cli_value_app(struct options *o, const char *text)
@@ -79,12 +98,21 @@ static const char *given(const struct options *o)
 				     : NULL;
 }
 
+static bool has_url(const struct options *o)
+{
+	for (size_t i = 0; i < o->noutputs; i++)
+		if (o->outputs[i].is_url)
+			return true;
+	return false;
+}
+
 int cli_settle_push(struct options *o)
 {
 	const char *option = given(o);
 
-	if (option && !o->pyroscope) {
-		log_error("%s: there is no server to push to; give --pyroscope URL", option);
+	if (option && !o->pyroscope && !has_url(o)) {
+		log_error("%s: there is no server to push to; give --pyroscope URL or --otlp URL",
+			  option);
 		return -EINVAL;
 	}
 	if (o->push.spool_bytes && !o->push.spool) {

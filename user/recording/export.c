@@ -98,6 +98,8 @@ static int open_outputs(struct replay *replay, const struct options *o, struct o
 				    in_parts ? &o->parts : NULL, &outputs);
 
 	if (!err)
+		err = outputs_deliver(outputs, &o->push, PUSH_WAIT_NS, true);
+	if (!err)
 		err = check_apart(outputs, info->path);
 	if (!err)
 		err = outputs_listen(outputs, replay_trace(replay));

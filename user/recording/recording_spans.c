@@ -93,6 +93,7 @@ static void spans_counters(struct spans *s)
 	span->total.cpu_system_ns = at_most(counters[RECORDING_SYSTEM_NS], span->total.cpu_ns);
 	span->self_cpu_system_ns = at_most(counters[RECORDING_SELF_SYSTEM_NS], span->self_cpu_ns);
 	span->self_run_delay_ns = counters[RECORDING_SELF_RUN_DELAY_NS];
+	span->parent_id = counters[RECORDING_PARENT_ID];
 }
 
 static u32 span_flags(u8 tag)
@@ -135,6 +136,7 @@ static int spans_span(struct spans *s, const struct recording_item *item)
 		span->self_cpu_system_ns = 0;
 		span->self_run_delay_ns = 0;
 		span->alloc = span->self_alloc = (struct model_alloc){0};
+		span->parent_id = 0;
 	}
 	span->nlabels = 0;
 	if (item->tag & RECORDING_LABELLED && !spans_labels(s, span->labels, &span->nlabels))

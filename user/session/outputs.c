@@ -140,10 +140,12 @@ int outputs_new_parts(const struct options_output *what, size_t n, u32 metrics,
 		output->all = outputs;
 		output->exporter.ops = what[i].format;
 		output->exporter.options = what[i].options;
+		output->is_url = what[i].is_url;
 		if (output_in_files(output))
 			err = output_files_open(output);
 		else
-			err = in_parts && parts->last_ns ? 0 : output_open(output);
+			err = output->is_url || (in_parts && parts->last_ns) ? 0
+									     : output_open(output);
 		if (!err && output->exporter.out)
 			err = output_check_alone(outputs, output);
 		if (!err && in_parts)
@@ -154,6 +156,18 @@ int outputs_new_parts(const struct options_output *what, size_t n, u32 metrics,
 		return err;
 	*out = TAKE_PTR(outputs);
 	return 0;
+}
+
+int outputs_deliver(struct outputs *outputs, const struct push_access *access, u64 wait_ns,
+		    bool patient)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < outputs->n && !err; i++)
+		if (outputs->items[i].is_url)
+			err = output_push_open(&outputs->items[i], access, wait_ns, patient);
+	return err;
 }
 
 int outputs_new(const struct options_output *what, size_t n, u32 metrics, struct outputs **out)
@@ -188,6 +202,7 @@ void outputs_free(struct outputs **out)
 
 		if (output->exporter.ops->free)
 			output->exporter.ops->free(&output->exporter);
+		push_free(&output->to.push);
 		output_close(output);
 		free(output->real);
 	}
@@ -380,6 +395,8 @@ static int output_finish(struct output *output, const struct profile *profile)
 		if (!err)
 			err = output_close(output);
 	}
+	if (!err && output->is_url)
+		return output->failed = output_push_finish(output);
 	return err ? output_fail(output, err) : 0;
 }
 

@@ -22,6 +22,11 @@ int outputs_new(const struct options_output *what, size_t n, u32 metrics, struct
 /* The same, with the outputs whose format can be written in parts written so, as PARTS says, which is borrowed. */
 int outputs_new_parts(const struct options_output *what, size_t n, u32 metrics,
 		      const struct options_parts *parts, struct outputs **out);
+/* Opens those that go to servers, which are reached by ACCESS, borrowed. At the end they have WAIT_NS for what is not
+ * delivered. PATIENT: spans come as fast as they can be read, and wait for the server. 0, or -errno with the message
+ * printed. */
+int outputs_deliver(struct outputs *outputs, const struct push_access *access, u64 wait_ns,
+		    bool patient);
 void outputs_free(struct outputs **outputs);
 /* The path, as given, of the output that goes to the file of STATUS; NULL: none does. */
 const char *outputs_find(const struct outputs *outputs, const struct stat *status);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What outputs.c (each output as one file), outputs_parts.c (a recording in several) and outputs_files.c (a profile in
- * several) share. */
+ * several), outputs_push.c (to a server) share. */
 #ifndef SPANTRACE_OUTPUTS_IMPL_H
 #define SPANTRACE_OUTPUTS_IMPL_H
 
+#include "../push/push.h"
 #include "losses.h"
 #include "outputs.h"
 
@@ -28,6 +29,14 @@ struct output_parts {
 	int error; /* of the first file that could not be written */
 };
 
+/* Where requests go. */
+struct output_push {
+	struct push *push;
+	const char *path, *type;
+	u64 wait_ns; /* for the server, at the end */
+	bool patient;
+};
+
 struct output {
 	const char *path;
 	char *real; /* PATH without symbolic links: where the parts stand, or how files begin; owned */
@@ -36,6 +45,8 @@ struct output {
 	bool begun;
 	int failed; /* what it could not go on with, which was said: it gets nothing more */
 	struct output_parts parts;
+	bool is_url;
+	struct output_push to; /* with is_url */
 };
 
 struct outputs {
@@ -72,6 +83,14 @@ static inline bool output_in_files(const struct output *output)
 
 	return output->exporter.ops->file && (options->split || options->interval_ns);
 }
+
+/* PATH is the URL of a server. WAIT_NS and PATIENT as in outputs_deliver(). 0, or -errno with the message printed. */
+int output_push_open(struct output *output, const struct push_access *access, u64 wait_ns,
+		     bool patient);
+/* The rest is delivered. 0, or -EIO with the message printed: the server has not all of it. */
+int output_push_finish(struct output *output);
+/* What the server says in the BODY of its answer, which ends in NUL, that it left out: how many spans, and WHY. */
+u64 output_push_left_out(const char *body, size_t len, char *why, size_t size);
 
 /* Finds where the files go. 0, or -errno with the message printed. */
 int output_files_open(struct output *output);

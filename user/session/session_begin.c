@@ -356,6 +356,9 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 	if (!err && s->options->pyroscope)
 		err = profiles_new(s->options, &s->profiles);
 	if (!err)
+		err = outputs_deliver(s->outputs, &s->options->push, s->options->push_wait_ns,
+				      false);
+	if (!err)
 		err = session_block_signals(s);
 	if (!err && s->options->mode == MODE_CMD)
 		err = session_start_command(s);

@@ -97,6 +97,7 @@ static void trace_async(struct trace *trace, const struct wire_async *record)
 {
 	struct model_span span = {
 		.id = record->id,
+		.parent_id = record->parent,
 		.start_ns = record->start_ns,
 		.end_ns = record->end_ns,
 		.busy_ns = record->busy_ns,
