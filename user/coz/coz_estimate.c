@@ -13,7 +13,9 @@
 #include "../util/series.h"
 #include "coz_profile.h"
 
-#define CONFIDENT 0.05 /* the chance to be outside the interval */
+#define CONFIDENT       0.05 /* the chance to be outside the interval */
+#define EXPERIMENTS_MIN 3
+#define APART_MIN       20 /* percent */
 
 /* What Student's t with DF degrees of freedom exceeds, either way, with probability CONFIDENT. */
 static double student_limit(double df)
@@ -31,22 +33,30 @@ static double student_limit(double df)
 	return high;
 }
 
-/* Half the interval of GAIN = -slope / at_zero, by how much both vary and vary together. */
-static double gain_error(const struct coz_cell *cell, double spread, double slope, double at_zero)
+/* How much the fit's ends vary, and vary together. */
+struct variances {
+	double slope, at_zero, together;
+};
+
+static void fit_variances(const struct coz_cell *cell, double spread, double slope,
+			  struct variances *out)
 {
 	const struct coz_fit *fit = &cell->fit;
-	double mean_x = fit->x / fit->w, gain = -slope / at_zero;
-	double rest, variance, of_slope, of_zero, together;
+	double rest = fit->yy - fit->y * fit->y / fit->w - slope * slope * spread;
+	double variance = (rest > 0 ? rest : 0) / (double)(cell->n - 2);
+	double mean_x = fit->x / fit->w;
 
-	if (cell->n < 3)
-		return HUGE_VAL;
-	rest = fit->yy - fit->y * fit->y / fit->w - slope * slope * spread;
-	variance = (rest > 0 ? rest : 0) / (double)(cell->n - 2);
-	of_slope = variance / spread;
-	of_zero = variance * (1 / fit->w + mean_x * mean_x / spread);
-	together = -variance * mean_x / spread;
-	variance = (of_slope + gain * gain * of_zero + 2 * gain * together) / (at_zero * at_zero);
-	return student_limit((double)(cell->n - 2)) * sqrt(variance > 0 ? variance : 0);
+	out->slope = variance / spread;
+	out->at_zero = variance * (1 / fit->w + mean_x * mean_x / spread);
+	out->together = -variance * mean_x / spread;
+}
+
+/* Of GAIN = -slope / at_zero. */
+static double gain_variance(const struct variances *v, double gain, double at_zero)
+{
+	double sum = v->slope + gain * gain * v->at_zero + 2 * gain * v->together;
+
+	return sum > 0 ? sum / (at_zero * at_zero) : 0;
 }
 
 bool coz_measured(const struct coz_cell *cell, u32 step, double *saving)
@@ -63,10 +73,11 @@ void coz_estimate(const struct coz_cell *cell, struct coz_estimate *out)
 {
 	const struct coz_fit *fit = &cell->fit;
 	double spread = fit->w > 0 ? fit->xx - fit->x * fit->x / fit->w : 0;
-	double slope, at_zero, saving;
-	u32 step;
+	double slope, at_zero, limit, saving;
+	u32 step, first = COZ_STEPS, last = 0;
+	struct variances v;
 
-	*out = (struct coz_estimate){.error = HUGE_VAL, .baselines = cell->bins[0].n};
+	*out = (struct coz_estimate){.baselines = cell->bins[0].n};
 	for (step = 1; step < COZ_STEPS; step++) {
 		/* One experiment alone can be anything. */
 		if (cell->bins[step].n < 2 || !coz_measured(cell, step, &saving) ||
@@ -75,16 +86,25 @@ void coz_estimate(const struct coz_cell *cell, struct coz_estimate *out)
 		out->best = saving;
 		out->best_step = step;
 	}
-	/* All with one speedup: what is left of the sums is rounding. */
-	if (!(spread > 1e-9 * fit->w))
+	for (step = 0; step < COZ_STEPS; step++) {
+		if (!cell->bins[step].n)
+			continue;
+		first = step < first ? step : first;
+		last = step;
+	}
+	/* From speedups side by side nothing can be said of others. */
+	if (cell->n < EXPERIMENTS_MIN || last < first + APART_MIN || !(spread > 0))
 		return;
 	slope = (fit->xy - fit->x * fit->y / fit->w) / spread;
 	at_zero = (fit->y - slope * fit->x) / fit->w;
-	if (!(at_zero > 0))
+	fit_variances(cell, spread, slope, &v);
+	limit = student_limit((double)(cell->n - 2));
+	/* Shares of a time that may as well be nothing are no shares. */
+	if (!(at_zero > limit * sqrt(v.at_zero)))
 		return;
 	out->known = true;
 	out->gain = -slope / at_zero;
-	out->error = gain_error(cell, spread, slope, at_zero);
+	out->error = limit * sqrt(gain_variance(&v, out->gain, at_zero));
 }
 
 enum coz_confidence coz_confidence(const struct coz_cell *cell, const struct coz_estimate *estimate)

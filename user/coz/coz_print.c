@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A profile as a table and as JSON; see coz_report.h. */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "../../exporters/figures.h"
@@ -17,25 +16,19 @@ const char *coz_point_kind_name(enum coz_point_kind kind)
 	return kind == COZ_POINT_LATENCY ? "latency" : "throughput";
 }
 
-static void add_percent(struct table *t, double share, bool known)
-{
-	if (known && isfinite(share))
-		table_add(t, "%+.1f %%", 100 * share);
-	else
-		table_add(t, "-");
-}
-
 static void add_row(struct table *t, const struct coz_profile *profile, const struct coz_cell *cell)
 {
 	struct coz_estimate e;
 
 	coz_estimate(cell, &e);
 	table_add(t, "%s", profile->lines[cell->line].name);
-	add_percent(t, HALF * e.gain, e.known);
-	if (e.known && isfinite(e.error))
+	if (e.known) {
+		table_add(t, "%+.1f %%", 100 * HALF * e.gain);
 		table_add(t, "± %.1f", 100 * HALF * e.error);
-	else
+	} else {
 		table_add(t, "-");
+		table_add(t, "-");
+	}
 	if (e.best_step)
 		table_add(t, "%+.1f %% at %u %%", 100 * e.best, e.best_step);
 	else
@@ -120,8 +113,7 @@ static void json_cell(struct jsonw *w, const struct coz_profile *profile,
 		jsonw_u64(w, "too_few_visits", cell->few);
 	if (e.known) {
 		jsonw_f64(w, "gain", e.gain);
-		if (isfinite(e.error))
-			jsonw_f64(w, "gain_error", e.error);
+		jsonw_f64(w, "gain_error", e.error);
 	}
 	jsonw_string(w, "confidence", coz_confidence_name(coz_confidence(cell, &e)));
 	jsonw_array(w, "speedups", JSONW_INLINE);

@@ -162,9 +162,12 @@ static struct coz_cell *profile_cell(struct coz_profile *profile, u32 line, u32 
 	return cell;
 }
 
-/* Y is the time of one visit. More visits know it better. */
-static void cell_add(struct coz_cell *cell, double speedup, double y, double visits)
+/* Y is the time of one visit. More visits know it better; so does more time, for coz puts delays in and takes them out in
+ * lots of ten milliseconds. */
+static void cell_add(struct coz_cell *cell, const struct experiment *experiment, double y,
+		     double visits)
 {
+	double weight = visits * experiment->duration / 1e9, speedup = experiment->speedup;
 	struct coz_bin *bin = &cell->bins[(u32)(speedup * 100 + 0.5)];
 	struct coz_fit *fit = &cell->fit;
 
@@ -172,12 +175,12 @@ static void cell_add(struct coz_cell *cell, double speedup, double y, double vis
 	bin->n++;
 	bin->visits += (u64)visits;
 	bin->ns += y * visits;
-	fit->w += visits;
-	fit->x += visits * speedup;
-	fit->y += visits * y;
-	fit->xx += visits * speedup * speedup;
-	fit->xy += visits * speedup * y;
-	fit->yy += visits * y * y;
+	fit->w += weight;
+	fit->x += weight * speedup;
+	fit->y += weight * y;
+	fit->xx += weight * speedup * speedup;
+	fit->xy += weight * speedup * y;
+	fit->yy += weight * y * y;
 }
 
 static int profile_visits(struct coz_profile *profile, const struct experiment *experiment,
@@ -212,7 +215,7 @@ static int profile_visits(struct coz_profile *profile, const struct experiment *
 	}
 	point->experiments++;
 	point->visits += (u64)visits;
-	cell_add(cell, experiment->speedup, y, visits);
+	cell_add(cell, experiment, y, visits);
 	return 0;
 }
 
