@@ -4,7 +4,7 @@
  *
  *   counts THREADS VISITS   so many visits on each thread: spans app:request, events app:done
  *   stages SECONDS          visits by one thread: three quarters of each in stage_long(), one in stage_short(); another
- *                           thread is always in stage_beside(), which no visit waits for. Says how many visits there were.
+ *                           thread is mostly in stage_beside(), which no visit waits for. Says how many visits there were.
  *   idle SECONDS            visits, and a span and an event that come once
  *   leave SECONDS           visits on a thread, while the main thread ends by pthread_exit()
  *   exec SECONDS            visits, then the same again in a program that this becomes
@@ -82,8 +82,10 @@ static void *run_until(void *arg)
 
 static void *run_beside(void *arg)
 {
-	while (!over)
-		stage_beside(UNIT);
+	while (!over) {
+		stage_beside(50 * UNIT);
+		usleep(1000);
+	}
 	return arg;
 }
 

@@ -308,7 +308,9 @@ static void driver_say_point(const struct coz_driver *driver, const struct coz_p
 			"%s stood still for the last %.1f s: coz keeps no experiment while a point does; leave it out",
 			point->name, (double)(driver->ended_ns - point->moved_ns) / SECOND);
 	else
-		log_info("%s point %s: %llu", kind, point->name, (unsigned long long)point->hits);
+		log_info("%s point %s: %llu hits, %llu of them before coz knew it", kind,
+			 point->name, (unsigned long long)point->hits,
+			 (unsigned long long)point->before);
 }
 
 void coz_driver_say(const struct coz_driver *driver)

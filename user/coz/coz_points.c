@@ -285,6 +285,7 @@ void coz_points_view(const struct coz_points *points, size_t i, struct coz_point
 		.name = point->name,
 		.kind = point->kind,
 		.state = point->state,
+		.before = point->base,
 		.hits = point->hits,
 		.moved_ns = point->moved_ns,
 	};

@@ -63,6 +63,7 @@ struct coz_point_view {
 	const char *name;
 	enum coz_point_kind kind;
 	enum coz_point_state state;
+	u64 before;   /* hits that were before coz knew it */
 	u64 hits;     /* ends of spans, or events */
 	u64 moved_ns; /* when it last did; 0: never */
 };

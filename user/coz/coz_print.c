@@ -109,6 +109,8 @@ static void json_cell(struct jsonw *w, const struct coz_profile *profile,
 		jsonw_u64(w, "samples", profile->lines[cell->line].samples);
 	jsonw_u64(w, "experiments", cell->n);
 	jsonw_u64(w, "baselines", e.baselines);
+	if (e.disturbed)
+		jsonw_u64(w, "disturbed", e.disturbed);
 	if (cell->few)
 		jsonw_u64(w, "too_few_visits", cell->few);
 	if (e.known) {

@@ -71,6 +71,7 @@ void coz_profile_free(struct coz_profile **out)
 	*out = NULL;
 	for (i = 0; i < profile->ncells; i++) {
 		free(profile->cells[i]->bins);
+		free(profile->cells[i]->trials);
 		free(profile->cells[i]);
 	}
 	free(profile->cells);
@@ -164,23 +165,22 @@ static struct coz_cell *profile_cell(struct coz_profile *profile, u32 line, u32 
 
 /* Y is the time of one visit. More visits know it better; so does more time, for coz puts delays in and takes them out in
  * lots of ten milliseconds. */
-static void cell_add(struct coz_cell *cell, const struct experiment *experiment, double y,
-		     double visits)
+static int cell_add(struct coz_cell *cell, const struct experiment *experiment, double y,
+		    double visits)
 {
-	double weight = visits * experiment->duration / 1e9, speedup = experiment->speedup;
-	struct coz_bin *bin = &cell->bins[(u32)(speedup * 100 + 0.5)];
-	struct coz_fit *fit = &cell->fit;
+	struct coz_bin *bin = &cell->bins[(u32)(experiment->speedup * 100 + 0.5)];
 
-	cell->n++;
+	if (GROW(cell->trials, cell->n))
+		return -ENOMEM;
+	cell->trials[cell->n++] = (struct coz_trial){
+		.x = experiment->speedup,
+		.y = y,
+		.w = visits * experiment->duration / 1e9,
+	};
 	bin->n++;
 	bin->visits += (u64)visits;
 	bin->ns += y * visits;
-	fit->w += weight;
-	fit->x += weight * speedup;
-	fit->y += weight * y;
-	fit->xx += weight * speedup * speedup;
-	fit->xy += weight * speedup * y;
-	fit->yy += weight * y * y;
+	return 0;
 }
 
 static int profile_visits(struct coz_profile *profile, const struct experiment *experiment,
@@ -215,8 +215,7 @@ static int profile_visits(struct coz_profile *profile, const struct experiment *
 	}
 	point->experiments++;
 	point->visits += (u64)visits;
-	cell_add(cell, experiment, y, visits);
-	return 0;
+	return cell_add(cell, experiment, y, visits);
 }
 
 static int profile_record(struct coz_profile *profile, struct experiment *experiment,

@@ -2,7 +2,7 @@
 /* What coz wrote, added up: each experiment is one selected line, one virtual speedup and what every point counted
  * meanwhile. A profile can hold many runs, one behind the other.
  *
- *   line × point ▸ a cell: the fit of "time per visit" over "speedup of the line", and the same by speedup
+ *   line × point ▸ a cell: "time per visit" over "speedup of the line", one by one and by speedup
  *
  * Two forms of file, told apart line by line: tab-separated key=value (coz up to 0.2.2), and JSON lines. */
 #ifndef SPANTRACE_COZ_PROFILE_H
@@ -27,9 +27,11 @@ struct coz_bin {
 	double ns; /* of all of them */
 };
 
-/* Sums of a weighted straight-line fit, y over x. */
-struct coz_fit {
-	double w, x, y, xx, xy, yy;
+/* One experiment, seen from one point. */
+struct coz_trial {
+	double x; /* the speedup */
+	double y; /* ns of a visit */
+	double w; /* how well it is known */
 };
 
 enum coz_point_kind {
@@ -40,12 +42,12 @@ enum coz_point_kind {
 /* What an experiment's time is divided by: the visits of a throughput point. For a latency point by Little's law: the time
  * that one visit takes is the time that passed, times how many were inside, by how many came. */
 struct coz_cell {
-	u32 line;  /* of coz_profile.lines */
-	u32 point; /* of coz_profile.points */
-	u64 n;     /* experiments */
-	u64 few;   /* others, with fewer visits than COZ_VISITS_MIN */
-	struct coz_fit fit;
-	struct coz_bin *bins; /* COZ_STEPS */
+	u32 line;                 /* of coz_profile.lines */
+	u32 point;                /* of coz_profile.points */
+	u64 n;                    /* experiments */
+	u64 few;                  /* others, with fewer visits than COZ_VISITS_MIN */
+	struct coz_trial *trials; /* n of them */
+	struct coz_bin *bins;     /* COZ_STEPS */
 };
 
 struct coz_point {
@@ -92,6 +94,7 @@ struct coz_estimate {
 	double best;   /* the greatest saving that was measured … */
 	u32 best_step; /* … with this speedup, in percent; 0: none was */
 	u64 baselines; /* experiments without a speedup */
+	u64 disturbed; /* experiments that the fit leaves out: they are unlike all others */
 };
 
 enum coz_confidence {
@@ -100,7 +103,8 @@ enum coz_confidence {
 	COZ_HIGH,
 };
 
-void coz_estimate(const struct coz_cell *cell, struct coz_estimate *out);
+/* 0 or -ENOMEM, with *OUT knowing nothing. */
+int coz_estimate(const struct coz_cell *cell, struct coz_estimate *out);
 /* By how many experiments there are, and how well they agree. */
 enum coz_confidence coz_confidence(const struct coz_cell *cell,
 				   const struct coz_estimate *estimate);
