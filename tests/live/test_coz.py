@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 
+from postgres import Postgres
 from harness import ROOT, SPANTRACE, LiveTest, program, run
 
 SOURCE = os.path.join(ROOT, "tests/programs/coz_points.c")
@@ -191,6 +192,39 @@ class CozTest(LiveTest):
     def test_a_point_that_stops(self):
         done = self.coz(program("coz_points"), "idle", 4, options=["--progress", "app:ready", "--progress", "app:done"])
         self.assertRegex(done.stderr, r"app:ready stood still for the last [2-9]\.\d s")
+
+    def test_postgres(self):
+        """PostgreSQL as Debian ships it, in single-user mode, by the span of its queries. It has no debug information:
+        the lines are those of a library that it calls, which takes the place of exp(3). That also tells it that it is
+        not root."""
+        server = Postgres()
+        self.addCleanup(shutil.rmtree, server.dir)
+        server.server.terminate()
+        server.server.wait(timeout=30)
+        library = self.compile("worker.so", "-O2", "-g", "-gdwarf-4", "-gstrict-dwarf", "-fPIC", "-shared", "-fno-builtin",
+                               source=f"""
+                               unsigned geteuid(void) {{ return {server.user.pw_uid}; }}
+                               unsigned getuid(void) {{ return geteuid(); }}
+                               double exp(double x)
+                               {{
+                                       for (long i = 0; i < 20000; i++) __asm__ volatile("" : "+r"(i));
+                                       return x;
+                               }}""")
+        queries = "select sum(exp(i)) from generate_series(1, 100) i;\n" * 4000
+        done = self.coz(os.path.join(server.bin, "postgres"), "--single", "-D", server.dir + "/data", "postgres",
+                        options=["--binary-scope", "%worker.so", "-P", "postgresql:query", "-l", "query",
+                                 "--progress", "query"],
+                        input=queries, env={**os.environ, "LD_PRELOAD": library})
+        server.log.close()
+        self.assertEqual(done.returncode, 0, done.stderr[-4000:])
+        self.assertIn("throughput point postgresql:query: 4000 hits", done.stderr)
+        found = experiments(self.profile)
+        self.assertGreaterEqual(len(found), 3)
+        for experiment in found:
+            self.assertGreater(experiment["points"]["throughput-point", "postgresql:query"]["delta"], 0)
+            self.assertLessEqual(experiment["points"]["latency-point", "postgresql:query"]["difference"], 1)
+        # coz names lines as the compiler was given the file: "<stdin>".
+        self.assertIn("stdin>:", found[0]["selected"])
 
     # --- ends -----------------------------------------------------------------------------------------
 

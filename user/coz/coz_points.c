@@ -19,7 +19,7 @@ struct point {
 	bool is_event;
 	enum coz_point_state state;
 	u32 def;
-	u64 base; /* hits that were before it was asked for */
+	u64 base; /* hits that were before its counter was there */
 	u64 address[COUNTERS];
 	u64 written[COUNTERS];
 	u64 hits;
@@ -160,7 +160,6 @@ static int point_ask(struct point *point, size_t index, const struct coz_target 
 	int i, err;
 
 	snprintf(question.name, sizeof(question.name), "%s", point->name);
-	point->base = point->hits;
 	point->state = COZ_POINT_ASKED;
 	for (i = 0; i < COUNTERS && counters[point->kind][i]; i++) {
 		question.counter = counters[point->kind][i];
@@ -190,6 +189,8 @@ void coz_points_answer(struct coz_points *points, const struct coz_packet *answe
 	point->address[answer->counter == COZ_END] = answer->address;
 	if (point->kind == COZ_POINT_THROUGHPUT || (point->address[0] && point->address[1])) {
 		point->state = COZ_POINT_COUNTED;
+		/* Not what it was when it was asked for: an experiment may have begun since, from a counter of 0. */
+		point->base = point->hits;
 		point->written[0] = point->written[1] = UINT64_MAX;
 	}
 }
