@@ -39,8 +39,14 @@ int coz_show(const struct coz_options *o, const char *path)
 {
 	CLEANUP(coz_profile_free) struct coz_profile *profile = NULL;
 	AUTO_FCLOSE FILE *file = fopen(path, "re");
-	int err = file ? coz_profile_new(&profile) : -errno;
+	int err;
 
+	if (!file) {
+		err = errno;
+		log_error("%s: %s", path, strerror(err));
+		return -err;
+	}
+	err = coz_profile_new(&profile);
 	if (!err)
 		err = coz_profile_read(profile, file);
 	if (err) {

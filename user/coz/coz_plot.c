@@ -87,15 +87,13 @@ static double scale_step(double range)
 static void add_scales(struct text_buf *b, const struct panel *panel)
 {
 	double step = scale_step(panel->high - panel->low);
-	double gain = ceil(panel->low / step) * step;
-	int i;
+	int first = (int)ceil(panel->low / step), last = (int)floor(panel->high / step), i;
 
-	for (; gain <= panel->high + step / 1000; gain += step) {
-		double y = y_of(panel, gain);
+	for (i = first; i <= last; i++) {
+		double y = y_of(panel, i * step);
 
-		add_rule(b, LEFT, y, LEFT + INNER, y, fabs(gain) < step / 2 ? "#57606a" : "#d0d7de",
-			 1);
-		add_mark(b, LEFT - 8, y + 4, "end", 100 * gain);
+		add_rule(b, LEFT, y, LEFT + INNER, y, i ? "#d0d7de" : "#57606a", 1);
+		add_mark(b, LEFT - 8, y + 4, "end", 100 * i * step);
 	}
 	for (i = 0; i <= 4; i++)
 		add_mark(b, x_of(i / 4.0), panel->top + HEAD + PLOT + 18, "middle", 25.0 * i);

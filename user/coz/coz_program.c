@@ -207,9 +207,15 @@ int coz_program_check(const char *path, const struct coz_library *library, struc
 	CLEANUP(elfimage_free) struct elfimage *image = NULL;
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	const char *sentence = NULL;
-	int err = fd < 0 ? -errno : elfimage_new(fd, &image, &sentence);
+	int err;
 
 	*out = (struct coz_debug){0};
+	if (fd < 0) {
+		err = errno;
+		snprintf(why, len, "%s: %s", path, strerror(err));
+		return -err;
+	}
+	err = elfimage_new(fd, &image, &sentence);
 	if (err == -ENOEXEC) {
 		out->verdict = COZ_PROGRAM_NO_ELF;
 		return 0;
