@@ -66,10 +66,14 @@ static __noinline void async_parent(struct pt_regs *ctx, struct thread_state *t,
 }
 
 /* Sends the record of an async span that is over. */
-static __noinline void emit_async(const struct wire_async *span, u64 now, u8 flags)
+static __noinline void emit_async(const struct wire_async *span, u32 def, u64 now, u8 flags)
 {
 	struct wire_async *record;
 
+	if (knob_counts) {
+		count_ended(def);
+		return;
+	}
 	if (knob_totals && row_take_async(span, now, flags))
 		return;
 	record = ring_reserve(sizeof(*record));
@@ -121,6 +125,8 @@ static __noinline int make_async(struct thread_state *t, const struct wire_async
 	err = bpf_map_update_elem(&async_spans, key, &span, BPF_NOEXIST);
 	if (!err) {
 		count_in_cell(async_made);
+		if (knob_counts)
+			count_begun(key->def);
 		return 0;
 	}
 	earlier = bpf_map_lookup_elem(&async_spans, key);
@@ -130,8 +136,10 @@ static __noinline int make_async(struct thread_state *t, const struct wire_async
 	}
 	count_loss(LOSS_ID_REUSED, 1);
 	if (claim_async(earlier, span.start_ns))
-		emit_async(earlier, span.start_ns, WIRE_ABANDONED);
+		emit_async(earlier, key->def, span.start_ns, WIRE_ABANDONED);
 	bpf_map_update_elem(&async_spans, key, &span, BPF_ANY);
+	if (knob_counts)
+		count_begun(key->def);
 	return 0;
 }
 
@@ -159,7 +167,7 @@ static __always_inline int new_async(struct pt_regs *ctx, bool texts)
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
 	async_parent(ctx, t, cookie, &place);
-	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
+	if (texts && !knob_counts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
 		name = read_name(ctx, task, cookie);
 	place.path = path_step(t, place.path, key.def, name)->path;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
@@ -290,7 +298,7 @@ int async_close(struct pt_regs *ctx)
 	if (t->depth)
 		leave_async(t, task, key.def, key.id, now);
 	if (claim_async(span, now)) {
-		emit_async(span, now, 0);
+		emit_async(span, key.def, now, 0);
 		if (bpf_map_delete_elem(&async_spans, &key) == 0)
 			count_in_cell(async_ended);
 	}

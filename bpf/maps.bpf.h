@@ -13,6 +13,7 @@ const volatile bool knob_totals;        /* spans are added up in rows, no record
 const volatile bool knob_alloc;         /* allocations are counted */
 const volatile bool knob_heap;          /* live blocks are followed */
 const volatile bool knob_returns_kill;  /* who is under seccomp dies of a probed return */
+const volatile bool knob_counts;        /* spans and events are counted, no record is sent of them */
 const volatile u32 knob_sample;         /* --alloc-sample, in bytes; 0: every allocation counts */
 const volatile u32 sample_log[SAMPLE_LOG_SIZE];
 const volatile u32 sample_weight[SAMPLE_WEIGHT_SIZE];
@@ -166,6 +167,15 @@ struct {
 	__uint(max_entries, 1);
 	__type(value, u32);
 } free_octaves SEC(".maps");
+
+/* knob_counts: COUNTS_MAX numbers a CPU, read by the loader as they are. The loader sizes it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, struct wire_count);
+} counts SEC(".maps");
 
 /* Live blocks. The loader sizes it, and takes out those of a process that has ended. */
 struct {

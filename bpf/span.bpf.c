@@ -65,7 +65,9 @@ static __always_inline int enter_span(struct pt_regs *ctx, bool texts)
 	f = push(t, task, cookie, sp, 0);
 	if (!f)
 		return 0;
-	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
+	if (knob_counts)
+		count_begun(def);
+	if (texts && !knob_counts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
 		name = read_name(ctx, task, cookie);
 	step = path_step(t, parent, def, name);
 	f->path = step->path;
@@ -186,6 +188,10 @@ static __always_inline int hit_event(struct pt_regs *ctx, bool texts)
 
 	if (!t)
 		return 0;
+	if (knob_counts) {
+		count_event(COOKIE_DEF(cookie));
+		return 0;
+	}
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_VALUE && read_id(ctx, cookie, &event.value) == 0)
 		flags |= WIRE_VALUE;
 	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)

@@ -6,6 +6,7 @@
 #ifndef SPANTRACE_STACK_BPF_H
 #define SPANTRACE_STACK_BPF_H
 
+#include "count.bpf.h"
 #include "path.bpf.h"
 
 static __always_inline u64 def_bit(u32 def)
@@ -142,6 +143,11 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 			       usage->invol_switches != f->base.invol_switches ||
 			       usage->major_faults != f->base.major_faults);
 
+	if (knob_counts) {
+		if (!(f->flags & FRAME_ASYNC))
+			count_ended(f->def);
+		return;
+	}
 	if (knob_totals && row_take(f, now - f->start, system, moved ? usage : NULL, flags)) {
 		if (f->flags & FRAME_ASYNC)
 			add_segment(t, f, now, moved);

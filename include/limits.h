@@ -35,6 +35,9 @@
 #define ASYNC_CELLS       64 /* that count them, shared by CPUs; a power of two */
 #define ASYNC_CELL_STRIDE 8  /* a cache line, in u64 */
 
+/* Definitions that are counted, where spans are counted in place of recorded. */
+#define COUNTS_MAX 1024u
+
 /* Processes traced at one time. */
 #define PROCESSES_MAX (1u << 16)
 

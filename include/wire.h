@@ -50,6 +50,14 @@ struct wire_path {
 	u64 name;
 };
 
+/* How often, where spans are counted in place of recorded: of a definition, on one CPU. */
+struct wire_count {
+	u64 begun;
+	u64 ended;
+	u64 events;
+	u64 reserved;
+};
+
 /* A traced process image: exec makes a new one. Key of the process table: its pid as spantrace sees it. */
 struct wire_process {
 	u32 serial; /* unique in a trace */

@@ -524,7 +524,7 @@ static void test_main(void **state)
 		{"s -h -p x", 0, "", "usage: spantrace ", NULL},
 		{"s --version", 0, "", "spantrace " SPANTRACE_VERSION "\n", NULL},
 		{"s top", 2, "", NULL, "`top` is not in this version"},
-		{"s help coz", 2, "", NULL, "`coz` is not in this version"},
+		{"s help top", 2, "", NULL, "`top` is not in this version"},
 		{"s ls", 2, "", NULL,
 		 "`ls` is no command; to run a program write: spantrace -- ls\n"},
 		{"s -p 1,2", 32, "trace:1:2:2", NULL, NULL},

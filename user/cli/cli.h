@@ -25,6 +25,8 @@
 #include "../recording/parts.h"
 #include "../recording/trigger.h"
 
+struct coz_driver;
+
 enum cli_status {
 	CLI_DONE = 0,
 	CLI_FAILED = 1,
@@ -117,6 +119,7 @@ struct options {
 	u64 leaks_ns;            /* 0: no list of them */
 	const char **allocators; /* FILE[:PREFIX] */
 	size_t nallocators;
+	struct coz_driver *coz; /* spans are counted for coz, not recorded; borrowed. NULL: no */
 	bool stats;  /* what the trace itself costs */
 	bool stream; /* records of single spans, also where totals would do */
 	bool json;

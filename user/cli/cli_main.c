@@ -11,7 +11,6 @@
 static const char *const planned[] = {
 	"list",
 	"top",
-	"coz",
 	"doctor",
 };
 

@@ -115,6 +115,7 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	skel->rodata->knob_alloc = options->alloc;
 	skel->rodata->knob_heap = options->heap;
 	skel->rodata->knob_returns_kill = options->returns_kill;
+	skel->rodata->knob_counts = options->counts;
 	skel->rodata->knob_eager_forks = options->eager_forks;
 	skel->rodata->knob_usage = options->usage;
 	skel->rodata->knob_tick_ns = kernel_tick_ns();
@@ -144,6 +145,12 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	if (bpf_map__set_max_entries(skel->maps.rings, slots) ||
 	    bpf_map__set_max_entries(skel->maps.sites, options->nsites))
 		return -EINVAL;
+	if (options->counts) {
+		int err = kernel_counts_size(kernel, slots);
+
+		if (err)
+			return err;
+	}
 	if (options->rows) {
 		int err = kernel_rows_size(kernel, options->rows);
 
@@ -226,6 +233,11 @@ static int kernel_setup(struct kernel *kernel, const struct kernel_options *opti
 		kernel->paths = NULL;
 		return -errno;
 	}
+	if (options->counts) {
+		err = kernel_counts_map(kernel);
+		if (err)
+			return err;
+	}
 	if (options->rows) {
 		err = kernel_rows_map(kernel);
 		if (err)
@@ -302,6 +314,7 @@ void kernel_free(struct kernel **out)
 	kernel_rows_unmap(kernel);
 	if (kernel->paths)
 		munmap((void *)kernel->paths, kernel->paths_bytes);
+	kernel_counts_unmap(kernel);
 	spantrace_bpf__destroy(kernel->skel);
 	free(kernel);
 }

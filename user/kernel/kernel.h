@@ -22,6 +22,7 @@ struct kernel_options {
 	u32 pid_ns;  /* inode of the PID namespace that pids are of; 0: the machine's first one */
 	u32 rows;    /* room for totals in rows; 0: none are kept */
 	bool totals; /* spans are added up in rows, no record is sent of them */
+	bool counts; /* spans and events are counted by definition, no record is sent of them */
 	bool alloc;  /* allocations are counted, in rows */
 	bool heap;   /* live blocks are followed too */
 	bool eager_forks; /* a fork wakes the loader, as an exec does: the child waits for probes too */
@@ -138,6 +139,10 @@ typedef bool (*kernel_object_fn)(void *context, const struct wire_object_key *ke
 int kernel_walk_objects(struct kernel *kernel, kernel_object_fn fn, void *context);
 /* What row INDEX is the total of; false where there is no such row. */
 bool kernel_row_of(struct kernel *kernel, u32 index, u32 *thread, u32 *path);
+
+/* With options.counts: adds up, over CPUs, how often by now, for the N definitions from the first one. What began is never
+ * less than what ended. Safe beside everything else until kernel_free(). */
+void kernel_take_counts(const struct kernel *kernel, struct wire_count *out, u32 n);
 
 /* Whether any traced process is left. */
 bool kernel_has_processes(const struct kernel *kernel);

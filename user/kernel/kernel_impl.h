@@ -18,6 +18,8 @@ struct kernel {
 	size_t ring_bytes;
 	const struct wire_path *paths;
 	size_t paths_bytes;
+	struct wire_count *counts; /* COUNTS_MAX a CPU, mapped; NULL: not counted */
+	size_t counts_bytes;
 	u32 nrows, noctaves;   /* aggregated mode; else 0 */
 	struct wire_row *rows; /* as the kernel has them, mapped as far as they are used */
 	struct wire_octave *octaves;
@@ -35,6 +37,12 @@ int kernel_rows_size(struct kernel *kernel, u32 rows);
 /* Maps the tables of the aggregated mode. 0 or -errno. */
 int kernel_rows_map(struct kernel *kernel);
 void kernel_rows_unmap(struct kernel *kernel);
+
+/* Between open and load: room for the counts of SLOTS CPUs. 0 or -errno. */
+int kernel_counts_size(struct kernel *kernel, u32 slots);
+/* 0 or -errno. */
+int kernel_counts_map(struct kernel *kernel);
+void kernel_counts_unmap(struct kernel *kernel);
 
 /* Between open and load: samples allocations, one in BYTES on average. */
 void kernel_heap_sample(struct kernel *kernel, u32 bytes);

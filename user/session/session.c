@@ -17,6 +17,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "../coz/coz_driver.h"
 #include "../util/cleanup.h"
 #include "../util/grow.h"
 #include "../util/log.h"
@@ -183,7 +184,8 @@ static void session_loop(struct session *s)
 	u64 limit = s->options->duration_ns;
 
 	s->interval_ends_ns = now + s->options->interval_ns;
-	status_begin(&status, s->options->quiet, now);
+	/* coz has its own to say, and no spans come by. */
+	status_begin(&status, s->options->quiet || s->options->coz, now);
 	while (!s->ended && (!limit || now - s->begin_ns < limit)) {
 		if (poll(poll_fds, 2, TICK_MS) > 0)
 			session_signals(s);
@@ -220,8 +222,22 @@ static void session_loop(struct session *s)
 	status_end(&status);
 }
 
+/* What outputs would tell, where there are none. */
+static void session_warn_losses(struct session *s)
+{
+	size_t i;
+
+	session_lost(s);
+	for (i = 0; i < LOSS_CAUSES; i++)
+		if (s->losses[i].count && i != LOSS_MAPPINGS)
+			log_warn("%s %llu: %s", s->losses[i].name,
+				 (unsigned long long)s->losses[i].count, s->losses[i].text);
+}
+
 static void session_free(struct session *s)
 {
+	if (s->options->coz)
+		coz_driver_end(s->options->coz);
 	command_release(&s->child);
 	stats_end(&s->stats);
 	attach_free(&s->probes);
@@ -267,6 +283,8 @@ int session_run(const struct options *options)
 		 counts.attached, counts.marked_files, counts.spans, counts.events);
 	session_loop(&s);
 	session_close(&s);
+	if (options->coz)
+		session_warn_losses(&s);
 	if (options->stats)
 		stats_print(&s.stats, s.kernel, options->ring_bytes, s.end_ns, stderr);
 	plan_count(s.plan, &counts);

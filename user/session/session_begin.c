@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "../coz/coz_driver.h"
 #include "../target/target.h"
 #include "../util/grow.h"
 #include "../util/log.h"
@@ -166,6 +167,7 @@ static int session_load(struct session *s)
 	int err;
 
 	kernel.totals = !options->stream && !options->nby && !outputs_want_spans(s->outputs);
+	kernel.counts = options->coz != NULL;
 	kernel.alloc = options->metrics & METRIC_ALLOC;
 	kernel.heap = options->metrics & METRIC_HEAP;
 	kernel.map = options->metrics & METRIC_MMAP;
@@ -214,10 +216,23 @@ static void session_open(struct session *s)
 	plan_report(s->plan);
 }
 
+/* Tells coz's driver of the definitions that are new. */
+static int session_define(struct session *s)
+{
+	const struct model_def *def;
+	int err = 0;
+
+	for (; !err && (def = trace_def(s->trace, s->ndefs)); s->ndefs++)
+		err = coz_driver_define(s->options->coz, def);
+	return err;
+}
+
 int session_attach(struct session *s)
 {
 	int err = plan_attach(s->plan, s->trace, s->kernel, s->probes);
 
+	if (!err && s->options->coz)
+		err = session_define(s);
 	if (err)
 		log_error("cannot attach: %s", strerror(-err));
 	else if (s->begin_ns) /* the trace runs: what is new counts from here on */
@@ -379,5 +394,12 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 	if (s->options->stats)
 		stats_begin(&s->stats, s->begin_ns);
 	session_open(s);
+	if (s->options->coz) {
+		err = coz_driver_begin(s->options->coz, s->kernel, s->child.pid);
+		if (err) {
+			log_error("cannot start: %s", strerror(-err));
+			return err;
+		}
+	}
 	return s->options->mode == MODE_CMD ? session_run_command(s) : 0;
 }

@@ -54,6 +54,7 @@ struct session {
 	struct command_child child;
 	int failed_status; /* exit status should the run fail before it traces */
 	int signals;
+	u32 ndefs;          /* that coz's driver knows */
 	struct stats stats; /* --stats */
 	u64 begin_ns, begin_realtime_ns, end_ns;
 	u64 suspended_ns;     /* of struct profile */

@@ -146,6 +146,11 @@ int trace_add_def(struct trace *trace, const struct model_def *def, u32 *id)
 	return 0;
 }
 
+const struct model_def *trace_def(const struct trace *trace, u32 id)
+{
+	return id < trace->ndefs ? trace->defs[id] : NULL;
+}
+
 int trace_add_sink(struct trace *trace, const struct trace_sink *sink)
 {
 	if (GROW(trace->sinks, trace->nsinks))

@@ -105,6 +105,8 @@ const char *trace_keep_text(struct trace *trace, const char *text, size_t length
 const char *trace_find_text(const struct trace *trace, const char *text, size_t length);
 size_t trace_kept_texts(const struct trace *trace);
 
+/* The definition with number ID; NULL: there are not so many. */
+const struct model_def *trace_def(const struct trace *trace, u32 id);
 /* The process image of a thread, by number; 0 where it is not known. */
 u32 trace_process_of(const struct trace *trace, u32 thread);
 /* The definition of a path, by number; DEFS_MAX where it is none that was added. */
