@@ -36,6 +36,9 @@ int kernel_rows_size(struct kernel *kernel, u32 rows);
 int kernel_rows_map(struct kernel *kernel);
 void kernel_rows_unmap(struct kernel *kernel);
 
+/* Async spans in the table. */
+u64 kernel_async_alive(const struct kernel *kernel);
+
 /* Between open and load: samples allocations, one in BYTES on average. */
 void kernel_heap_sample(struct kernel *kernel, u32 bytes);
 

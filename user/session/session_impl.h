@@ -21,6 +21,7 @@
 #include "losses.h"
 #include "memory.h"
 #include "outputs.h"
+#include "overhead.h"
 #include "session.h"
 #include "stats.h"
 
@@ -55,6 +56,7 @@ struct session {
 	int failed_status; /* exit status should the run fail before it traces */
 	int signals;
 	struct stats stats; /* --stats */
+	struct overhead *overhead;
 	u64 begin_ns, begin_realtime_ns, end_ns;
 	u64 suspended_ns;     /* of struct profile */
 	u64 interval_ends_ns; /* --interval */

@@ -278,6 +278,11 @@ u32 trace_def_of(struct trace *trace, u32 id)
 	return path && path->def ? path->def->id : DEFS_MAX;
 }
 
+const struct model_def *trace_def(const struct trace *trace, u32 id)
+{
+	return id < trace->ndefs ? trace->defs[id] : NULL;
+}
+
 int trace_error(const struct trace *trace)
 {
 	return trace->error;

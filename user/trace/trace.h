@@ -110,6 +110,9 @@ u32 trace_process_of(const struct trace *trace, u32 thread);
 /* The definition of a path, by number; DEFS_MAX where it is none that was added. */
 u32 trace_def_of(struct trace *trace, u32 path);
 
+/* The definition with this number; NULL where there is none. */
+const struct model_def *trace_def(const struct trace *trace, u32 id);
+
 /* First error that a sink returned, or 0. */
 int trace_error(const struct trace *trace);
 void trace_counts(const struct trace *trace, struct trace_counts *out);
