@@ -34,7 +34,7 @@ static __always_inline void place_on_top(struct thread_state *t, struct async_pl
 	struct frame *top = t->depth ? frame_at(t, t->depth - 1) : NULL;
 
 	place->path = top ? top->path : PATH_ROOT;
-	place->id = top && top->flags & FRAME_ASYNC ? top->id : 0;
+	place->id = top && top->flags & FRAME_ASYNC && !is_left_out(top) ? top->id : 0;
 }
 
 /* The place of a new async span: under the parent it names, else on this thread. */
@@ -70,6 +70,8 @@ static __noinline void emit_async(const struct wire_async *span, u32 def, u64 no
 {
 	struct wire_async *record;
 
+	if (may_leave_out() && span->head.flags & WIRE_LEFT_OUT)
+		return;
 	if (knob_counts) {
 		count_ended(def);
 		return;
@@ -98,6 +100,8 @@ static __always_inline bool claim_async(struct wire_async *span, u64 now)
 	return __sync_val_compare_and_swap(&span->end_ns, 0, now) == 0;
 }
 
+#define MAKE_SHED 0x80000000u /* with SITE: no record is to be sent of it */
+
 /* SITE and, where it has some, LABELS are those of the marker that makes it. */
 static __noinline int make_async(struct thread_state *t, const struct wire_async_key *key,
 				 const struct async_place *place, u32 site, const u64 *labels)
@@ -105,15 +109,21 @@ static __noinline int make_async(struct thread_state *t, const struct wire_async
 	struct wire_async span = {};
 	struct wire_async *earlier;
 	struct wire_row *row;
+	bool left_out = is_unsampled(place->path) || (knob_meter && site & MAKE_SHED);
 	long err;
 
 	set_head(&span.head, sizeof(span), WIRE_ASYNC, 0, t->serial);
 	span.path = place->path;
 	span.parent = place->id;
-	span.row = row_of(t, place->path);
-	row = row_at(span.row);
-	if (row)
-		row->async = 1;
+	if (left_out) {
+		count_left_out(place->path);
+		span.head.flags = WIRE_LEFT_OUT;
+	} else {
+		span.row = row_of(t, place->path);
+		row = row_at(span.row);
+		if (row)
+			row->async = 1;
+	}
 	span.process = t->process;
 	span.id = key->id;
 	span.site = site;
@@ -131,7 +141,8 @@ static __noinline int make_async(struct thread_state *t, const struct wire_async
 	}
 	earlier = bpf_map_lookup_elem(&async_spans, key);
 	if (!earlier) {
-		count_loss(LOSS_ASYNC_FULL, 1);
+		if (!left_out)
+			count_loss(LOSS_ASYNC_FULL, 1);
 		return -1;
 	}
 	count_loss(LOSS_ID_REUSED, 1);
@@ -167,6 +178,15 @@ static __always_inline int new_async(struct pt_regs *ctx, bool texts)
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
 	async_parent(ctx, t, cookie, &place);
+	if (meter(t, key.def, 2)) {
+		make_async(t, &key, &place, COOKIE_SITE(cookie) | MAKE_SHED, NULL);
+		return 0;
+	}
+	place.path = sample(place.path);
+	if (is_unsampled(place.path)) {
+		make_async(t, &key, &place, COOKIE_SITE(cookie), NULL);
+		return 0;
+	}
 	if (texts && !knob_counts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
 		name = read_name(ctx, task, cookie);
 	place.path = path_step(t, place.path, key.def, name)->path;
@@ -201,24 +221,42 @@ int async_enter(struct pt_regs *ctx)
 	struct wire_async *span;
 	struct async_place place;
 	struct frame *f;
+	u64 sp = ctx->sp; /* here: the compiler must not make one pointer of two accesses */
+	bool shed, left_out;
+	u32 parent;
 
+	barrier_var(sp);
 	if (!t)
 		return 0;
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
+	parent = path_of_top(t, task);
 	span = bpf_map_lookup_elem(&async_spans, &key);
 	if (span) {
 		place.path = span->path;
+		left_out = span->head.flags & WIRE_LEFT_OUT;
+		meter(t, key.def, 2);
 	} else if (COOKIE_FLAGS(cookie) & SITE_HAS_NEW) {
-		count_loss(LOSS_ORPHAN_ENTER, 1);
+		count_orphan(key.def, LOSS_ORPHAN_ENTER);
 		return 0;
 	} else {
 		place_on_top(t, &place);
-		place.path = path_step(t, place.path, key.def, 0)->path;
-		if (make_async(t, &key, &place, COOKIE_SITE(cookie), NULL))
+		shed = meter(t, key.def, 4);
+		if (!shed)
+			place.path = sample(place.path);
+		left_out = shed || is_unsampled(place.path);
+		if (!left_out)
+			place.path = path_step(t, place.path, key.def, 0)->path;
+		if (make_async(t, &key, &place, COOKIE_SITE(cookie) | (shed ? MAKE_SHED : 0), NULL))
 			return 0;
 	}
-	f = push(t, task, cookie, ctx->sp, FRAME_ASYNC);
+	if (may_leave_out() && left_out) {
+		push_left_out(t, task, cookie, sp,
+			      FRAME_ASYNC | (is_unsampled(place.path) ? 0 : FRAME_SHED), key.id, parent,
+			      place.path);
+		return 0;
+	}
+	f = push(t, task, cookie, sp, FRAME_ASYNC);
 	if (!f)
 		return 0;
 	f->path = place.path;
@@ -248,7 +286,7 @@ static __noinline bool leave_async(struct thread_state *t, struct task_struct *t
 SEC("uprobe")
 int async_exit(struct pt_regs *ctx)
 {
-	u64 now = bpf_ktime_get_ns();
+	u64 now = time_at_once();
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
@@ -262,24 +300,29 @@ int async_exit(struct pt_regs *ctx)
 	top = t->depth ? frame_at(t, t->depth - 1) : NULL;
 	if (likely(top && top->flags & FRAME_ASYNC && top->id == id &&
 		   top->def == COOKIE_DEF(cookie))) {
+		if (is_left_out(top)) {
+			pop_left_out(t, task, top);
+			return 0;
+		}
+		now = time_if_late(now);
 		charge_top(t, task, now);
 		emit_frame(t, top, now, 0);
 		pop_top(t, top);
 		return 0;
 	}
-	if (leave_async(t, task, COOKIE_DEF(cookie), id, now))
+	if (leave_async(t, task, COOKIE_DEF(cookie), id, time_if_late(now)))
 		return 0;
 	if (t->too_deep)
 		t->too_deep--;
 	else
-		count_loss(LOSS_ORPHAN_EXIT, 1);
+		count_orphan(COOKIE_DEF(cookie), LOSS_ORPHAN_EXIT);
 	return 0;
 }
 
 SEC("uprobe")
 int async_close(struct pt_regs *ctx)
 {
-	u64 now = bpf_ktime_get_ns();
+	u64 now = time_at_once();
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
@@ -292,9 +335,10 @@ int async_close(struct pt_regs *ctx)
 		return 0;
 	span = bpf_map_lookup_elem(&async_spans, &key);
 	if (!span) {
-		count_loss(LOSS_ORPHAN_EXIT, 1);
+		count_orphan(key.def, LOSS_ORPHAN_EXIT);
 		return 0;
 	}
+	now = time_if_late(now);
 	if (t->depth)
 		leave_async(t, task, key.def, key.id, now);
 	if (claim_async(span, now)) {

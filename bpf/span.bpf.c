@@ -51,7 +51,8 @@ static __always_inline int enter_span(struct pt_regs *ctx, bool texts)
 	struct path_memo *step;
 	struct frame *f;
 	u64 sp, name = 0;
-	u32 def, parent;
+	u32 def, parent, path;
+	bool shed;
 
 	if (!t)
 		return 0;
@@ -62,6 +63,15 @@ static __always_inline int enter_span(struct pt_regs *ctx, bool texts)
 	if (unlikely(t->open_mask & def_bit(def)) && !t->too_deep)
 		end_dead_spans(t, task, cookie, sp);
 	parent = path_of_top(t, task);
+	shed = meter(t, def, 2);
+	path = shed ? parent : sample(parent);
+	if (shed || is_unsampled(path)) {
+		if (push_left_out(t, task, cookie, sp, shed ? FRAME_SHED : 0, 0, parent, path)) {
+			t->open_mask |= def_bit(def);
+			count_left_out(path);
+		}
+		return 0;
+	}
 	f = push(t, task, cookie, sp, 0);
 	if (!f)
 		return 0;
@@ -69,7 +79,8 @@ static __always_inline int enter_span(struct pt_regs *ctx, bool texts)
 		count_begun(def);
 	if (texts && !knob_counts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
 		name = read_name(ctx, task, cookie);
-	step = path_step(t, parent, def, name);
+	/* Asked again where texts are read: the verifier goes through that once for each way that PARENT came. */
+	step = path_step(t, texts ? path_of_top(t, task) : parent, def, name);
 	f->path = step->path;
 	f->row = step->row;
 	f->id = 0;
@@ -112,7 +123,7 @@ static __noinline void exit_below_top(struct thread_state *t, struct task_struct
 
 	search(&s);
 	if (!s.nearest) {
-		count_loss(LOSS_ORPHAN_EXIT, 1);
+		count_orphan(COOKIE_DEF(cookie), LOSS_ORPHAN_EXIT);
 		return;
 	}
 	find_stack(task, sp, &walk.stack);
@@ -125,7 +136,7 @@ static __noinline void exit_below_top(struct thread_state *t, struct task_struct
 SEC("uprobe")
 int span_exit(struct pt_regs *ctx)
 {
-	u64 now = bpf_ktime_get_ns();
+	u64 now = time_at_once();
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
@@ -145,7 +156,7 @@ int span_exit(struct pt_regs *ctx)
 		}
 	}
 	if (unlikely(!t->depth || !(t->open_mask & def_bit(def)))) {
-		count_loss(LOSS_ORPHAN_EXIT, 1);
+		count_orphan(COOKIE_DEF(cookie), LOSS_ORPHAN_EXIT);
 		return 0;
 	}
 	top = frame_at(t, t->depth - 1);
@@ -153,9 +164,14 @@ int span_exit(struct pt_regs *ctx)
 		return 0;
 	if (unlikely(top->def != def || top->flags & FRAME_ASYNC ||
 		     (top->sp != sp && top->open_mask & def_bit(def)))) {
-		exit_below_top(t, task, cookie, sp, now);
+		exit_below_top(t, task, cookie, sp, time_if_late(now));
 		return 0;
 	}
+	if (is_left_out(top)) {
+		pop_left_out(t, task, top);
+		return 0;
+	}
+	now = time_if_late(now);
 	charge_top(t, task, now);
 	emit_frame(t, top, now, 0);
 	pop_top(t, top);
@@ -177,7 +193,7 @@ static __always_inline void emit_event(struct thread_state *t, const struct wire
 
 static __always_inline int hit_event(struct pt_regs *ctx, bool texts)
 {
-	u64 now = bpf_ktime_get_ns();
+	u64 now = time_at_once();
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
@@ -185,6 +201,7 @@ static __always_inline int hit_event(struct pt_regs *ctx, bool texts)
 	struct path_memo *step;
 	u64 name = 0;
 	u8 flags = 0;
+	u32 parent;
 
 	if (!t)
 		return 0;
@@ -192,11 +209,17 @@ static __always_inline int hit_event(struct pt_regs *ctx, bool texts)
 		count_event(COOKIE_DEF(cookie));
 		return 0;
 	}
+	parent = path_of_top(t, task);
+	if (meter(t, COOKIE_DEF(cookie), 1) || is_unsampled(parent)) {
+		count_left_out(parent);
+		return 0;
+	}
+	now = time_if_late(now);
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_VALUE && read_id(ctx, cookie, &event.value) == 0)
 		flags |= WIRE_VALUE;
 	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
 		name = read_name(ctx, task, cookie);
-	step = path_step(t, path_of_top(t, task), COOKIE_DEF(cookie), name);
+	step = path_step(t, texts ? path_of_top(t, task) : parent, COOKIE_DEF(cookie), name);
 	if (knob_totals && row_take_event(step->row, event.value, flags))
 		return 0;
 	event.path = step->path;

@@ -32,7 +32,9 @@ struct usage {
 #define FRAME_ASYNC 0x1u
 #define FRAME_DEAD \
 	0x2u /* closed, but something above it is not: dropped when it comes to the top */
-#define FRAME_LABELS    0x4u
+#define FRAME_LABELS 0x4u
+#define FRAME_SHED \
+	0x8u /* its definition is shed: no record is sent, its path is that of what is below it */
 #define FRAME_RECURSIVE SITE_RECURSIVE << 8
 
 struct frame {
@@ -49,8 +51,8 @@ struct frame {
 	u32 site;
 	u16 def;
 	u16 flags;
-	u32 row;                /* aggregated mode; 0: none */
-	u64 labels[LABELS_MAX]; /* FRAME_LABELS */
+	u32 row;                             /* aggregated mode; 0: none */
+	u64 labels[LABELS_MAX];              /* FRAME_LABELS */
 	struct wire_alloc_counts alloc_base; /* the thread's when it began */
 	struct wire_alloc_counts self_alloc;
 };
@@ -113,11 +115,13 @@ struct thread_state {
 	struct alloc_call call;
 	struct map_call map;
 	struct wire_alloc_counts alloc; /* all that it has allocated */
-	u64 sample_left; /* bytes until the next sample; 0: not drawn yet */
+	u64 sample_left;                /* bytes until the next sample; 0: not drawn yet */
 	u32 first_row;
 	u32 stay;        /* enum stay: why it is in the kernel */
 	u32 system_path; /* where the last system tick fell */
 	u32 shy; /* image in which a return was left alone for seccomp, see alloc.bpf.c; 0: none */
+	u32 shed_epoch; /* open spans of definitions shed by then have been forgotten */
+	u32 reserved;
 	struct path_memo memo[PATH_MEMO];
 	struct frame frames[FRAMES_NEAR];
 };

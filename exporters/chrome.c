@@ -20,6 +20,7 @@
 #include "../user/util/cleanup.h"
 #include "../user/util/grow.h"
 #include "decimal.h"
+#include "figures.h"
 #include "jsontext.h"
 #include "pairmap.h"
 #include "viewer.h"
@@ -414,11 +415,14 @@ static void begin_about(struct chrome *c, const char *name, u64 time)
 
 static void about_trace(struct chrome *c, const struct profile *run)
 {
+	char rate[FIGURES_SIZE];
 	const char *const texts[][2] = {
 		{"version", run->version},
 		{"kernel", run->kernel},
 		{"clock", run->clock},
 		{"target", run->target},
+		{"sampled root spans",
+		 run->sample_ppb ? figures_sample(rate, run->sample_ppb) : NULL},
 	};
 	bool open = false;
 	size_t i;

@@ -12,6 +12,7 @@
 
 #include "../user/util/cleanup.h"
 #include "../user/util/grow.h"
+#include "figures.h"
 #include "perfetto_hold.h"
 #include "perfetto_packet.h"
 #include "viewer.h"
@@ -442,11 +443,14 @@ static void begin_about(struct perfetto *p, const char *name, u64 time)
 
 static void about_trace(struct perfetto *p, const struct profile *run)
 {
+	char rate[FIGURES_SIZE];
 	const char *const texts[][2] = {
 		{"version", run->version},
 		{"kernel", run->kernel},
 		{"clock", run->clock},
 		{"target", run->target},
+		{"sampled root spans",
+		 run->sample_ppb ? figures_sample(rate, run->sample_ppb) : NULL},
 	};
 
 	begin_about(p, "spantrace", run->start_ns);

@@ -124,6 +124,17 @@ struct wire_alloc_site {
 #define SAMPLE_WEIGHT_STEP 64 /* x / (1 - exp(-x)) for x = I / 64, up to 16; in 2^-20 */
 #define SAMPLE_WEIGHT_SIZE (16u * SAMPLE_WEIGHT_STEP + 2)
 
+/* --max-overhead: whose hits are counted, and what becomes of a definition. */
+struct wire_meter_key {
+	u32 process; /* serial */
+	u32 def;
+};
+
+struct wire_def_state {
+	u32 shed; /* 1: its spans are left out */
+	u32 gone; /* the shed_epoch at which its probes were taken out last; 0: never */
+};
+
 enum wire_kind {
 	/* on the span rings */
 	WIRE_SPAN = 1,
@@ -143,6 +154,7 @@ enum wire_kind {
 #define WIRE_SEGMENT   0x04u /* WIRE_SPAN: a stretch of the async span with this id */
 #define WIRE_LABELS    0x10u /* labels are set, as those of the site */
 #define WIRE_VALUE     0x08u /* WIRE_EVENT: value is set */
+#define WIRE_LEFT_OUT  0x20u /* in the table of async spans: no record is to be sent of it */
 
 struct wire_head {
 	u16 size; /* of the whole record; parts that the size leaves out are zero */
@@ -360,7 +372,9 @@ enum wire_loss {
 	LOSS_HEAP_FULL = 14,      /* a block could not be followed: it is in no inuse_ number */
 	LOSS_HEAP_UNSEEN =
 		15, /* the same: no probe may stand where the function that gave it returns */
-	LOSS_KINDS = 16,
+	LOSS_UNSAMPLED = 16, /* left out by --sample */
+	LOSS_SHED = 17,      /* left out by --max-overhead */
+	LOSS_KINDS = 18,
 };
 
 _Static_assert(sizeof(struct wire_head) == 8, "wire layout");

@@ -53,6 +53,8 @@ enum {
 	OPT_PUSH_CA,
 	OPT_PUSH_TIMEOUT,
 	OPT_PUSH_WAIT,
+	OPT_SAMPLE,
+	OPT_MAX_OVERHEAD,
 };
 
 static const struct cli_option options_table[] = {
@@ -92,6 +94,10 @@ static const struct cli_option options_table[] = {
 	{OPT_STATS, "stats", NULL, "print at the end what the trace itself has cost", FOR_BOTH},
 	{OPT_STREAM, "stream", NULL,
 	 "every span to the loader, also where the kernel could add them up", FOR_BOTH},
+	{OPT_SAMPLE, "sample", "SHARE",
+	 "only that share of the root spans, by chance, and what runs inside: 0.01, 1%", FOR_BOTH},
+	{OPT_MAX_OVERHEAD, "max-overhead", "SHARE",
+	 "take out the hottest probes where they cost more of a process's CPU: 5%", FOR_BOTH},
 	{OPT_ALLOCATOR, "allocator", "FILE[:PREFIX]",
 	 "FILE has PREFIXmalloc, PREFIXfree and so on; repeatable", FOR_BOTH},
 	{OPT_ALLOC_SAMPLE, "alloc-sample", "SIZE",
@@ -225,6 +231,10 @@ static int take_option(void *context, int letter, const char *arg)
 		return cli_value_time(&o->heap_interval_ns, "--heap-interval", 10000000, arg);
 	case OPT_LEAKS:
 		return cli_value_time(&o->leaks_ns, "--leaks", 1, arg);
+	case OPT_SAMPLE:
+		return cli_value_sample(o, arg);
+	case OPT_MAX_OVERHEAD:
+		return cli_value_share(&o->limit_ppb, "--max-overhead", "5%", arg);
 	case OPT_STREAM:
 		o->stream = true;
 		return 0;

@@ -112,6 +112,8 @@ struct options {
 	size_t nby;
 	struct options_parts parts;
 	bool follow;      /* the children too */
+	u32 sample_ppb;   /* of struct profile */
+	u32 limit_ppb;    /* --max-overhead, of a process's CPU time; 0: none */
 	u32 rows;         /* room in the kernel for totals */
 	u32 heap_objects; /* live blocks to follow at one time */
 	u32 alloc_sample; /* bytes between samples, on average; 0: no sampling */

@@ -126,6 +126,11 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	skel->rodata->knob_cgroup = options->cgroup;
 	skel->rodata->knob_self = (u32)getpid();
 	skel->rodata->knob_pid_ns = options->pid_ns;
+	skel->rodata->knob_chance = options->chance;
+	skel->rodata->knob_meter = options->metered > 0;
+	if (options->metered && (bpf_map__set_max_entries(skel->maps.meters, METERS_MAX) ||
+				 bpf_map__set_max_entries(skel->maps.def_states, options->metered)))
+		return -EINVAL;
 	if (options->all_processes || !options->follow)
 		bpf_program__set_autoload(skel->progs.process_fork, false);
 	skel->rodata->knob_faults = faults;
@@ -478,7 +483,7 @@ int kernel_collect(struct kernel *kernel, kernel_record_fn fn, void *context)
 }
 
 /* At least as many as there are: the ends are read first. */
-static u64 async_alive(const struct kernel *kernel)
+u64 kernel_async_alive(const struct kernel *kernel)
 {
 	u64 made = 0, ended = 0;
 
@@ -498,7 +503,7 @@ int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, vo
 	struct wire_async span;
 	int err;
 
-	if (!async_alive(kernel))
+	if (!kernel_async_alive(kernel))
 		return 0;
 	err = bpf_map_get_next_key(fd, NULL, &next);
 	while (!err) {
@@ -511,7 +516,7 @@ int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, vo
 			continue;
 		__atomic_fetch_add(&kernel->skel->bss->async_ended[0], 1, __ATOMIC_RELAXED);
 		/* What its closer has claimed is told by it. */
-		if (!span.end_ns)
+		if (!span.end_ns && !(span.head.flags & WIRE_LEFT_OUT))
 			fn(context, &span);
 	}
 	return err == -ENOENT ? 0 : err;

@@ -35,6 +35,8 @@ struct kernel_options {
 	bool cpu_exact;    /* system time by kernel entries and exits … */
 	bool cpu_faults;   /* … page faults among them */
 	bool uprobe_multi; /* programs are loaded for uprobe_multi links, else for perf events */
+	u32 chance;        /* of a root span to be kept, in 2^-32; 0: every one is */
+	u32 metered; /* definitions whose hits are counted and that can be shed: those numbered below; 0: none */
 	u32 nsites;        /* room in the site table */
 	size_t ring_bytes; /* of each CPU's ring; a power of two, at least a page */
 };
@@ -149,6 +151,18 @@ bool kernel_has_processes(const struct kernel *kernel);
 bool kernel_has_process(const struct kernel *kernel, pid_t pid);
 /* The pids of the traced processes, in a block for free(). 0 or -ENOMEM. */
 int kernel_processes(const struct kernel *kernel, pid_t **pids, size_t *n);
+
+/* --max-overhead (kernel_meter.c): hits by process image and definition, summed over CPUs, since the trace began or the
+ * image's first one. FN returns whether they are to be forgotten. 0 or -errno. */
+typedef bool (*kernel_meter_fn)(void *context, const struct wire_meter_key *key, u64 hits);
+int kernel_walk_meters(struct kernel *kernel, kernel_meter_fn fn, void *context);
+/* Whether spans of DEF that begin from now on are left out. 0 or -errno. */
+int kernel_shed(struct kernel *kernel, u32 def, bool shed);
+/* The probes of DEF, which is shed, have been taken out: its open spans are forgotten. 0 or -errno. */
+int kernel_forget(struct kernel *kernel, u32 def);
+/* Every traced process, with the number of its image. */
+typedef void (*kernel_process_fn)(void *context, pid_t pid, u32 serial);
+void kernel_walk_processes(const struct kernel *kernel, kernel_process_fn fn, void *context);
 
 /* How often a program has run and for how long, counted while somebody holds BPF_ENABLE_STATS. */
 struct kernel_runs {

@@ -44,6 +44,9 @@ int kernel_counts_size(struct kernel *kernel, u32 slots);
 int kernel_counts_map(struct kernel *kernel);
 void kernel_counts_unmap(struct kernel *kernel);
 
+/* Async spans in the table. */
+u64 kernel_async_alive(const struct kernel *kernel);
+
 /* Between open and load: samples allocations, one in BYTES on average. */
 void kernel_heap_sample(struct kernel *kernel, u32 bytes);
 

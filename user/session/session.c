@@ -202,11 +202,13 @@ static void session_loop(struct session *s)
 			s->ending = false;
 			checked = now;
 			session_take_rows(s);
+			overhead_watch(s->overhead, now);
 			s->ended |=
 				s->options->mode != MODE_ALL && !kernel_has_processes(s->kernel);
 		}
 		if (now - ticked > TENTH) {
 			ticked = now;
+			overhead_tick(s->overhead, now);
 			session_tick(s);
 		}
 		if (s->options->interval_ns && now >= s->interval_ends_ns)
@@ -240,6 +242,7 @@ static void session_free(struct session *s)
 		coz_driver_end(s->options->coz);
 	command_release(&s->child);
 	stats_end(&s->stats);
+	overhead_free(&s->overhead);
 	attach_free(&s->probes);
 	memory_free(&s->memory);
 	heap_free(&s->heap);
@@ -285,8 +288,10 @@ int session_run(const struct options *options)
 	session_close(&s);
 	if (options->coz)
 		session_warn_losses(&s);
-	if (options->stats)
+	if (options->stats) {
 		stats_print(&s.stats, s.kernel, options->ring_bytes, s.end_ns, stderr);
+		overhead_print(s.overhead, stderr);
+	}
 	plan_count(s.plan, &counts);
 	if (session_has_probes(&s) || options->mode == MODE_ALL) {
 		err = session_write(&s);

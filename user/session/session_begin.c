@@ -146,6 +146,14 @@ static u32 session_room(const struct session *s)
 	return sites > (SITES_MAX - spare) / 2 ? SITES_MAX : sites * 2 + spare;
 }
 
+/* In 2^-32, at least one; 0: every root span is kept. */
+static u32 sample_chance(u32 ppb)
+{
+	u64 chance = ((u64)ppb << 32) / PPB;
+
+	return ppb && !chance ? 1 : (u32)chance;
+}
+
 static int session_load(struct session *s)
 {
 	const struct options *options = s->options;
@@ -176,6 +184,8 @@ static int session_load(struct session *s)
 	kernel.session = s->features.uprobe_session;
 	kernel.heap_objects = options->heap_objects;
 	kernel.alloc_sample = options->alloc_sample;
+	kernel.metered = options->limit_ppb || options->stats ? DEFS_MAX : 0;
+	kernel.chance = sample_chance(options->sample_ppb);
 	kernel.eager_forks = kernel.alloc || kernel.map;
 	s->rows = kernel.totals || kernel.alloc || kernel.map;
 	kernel.rows = s->rows ? options->rows : 0;
@@ -200,6 +210,14 @@ static int session_load(struct session *s)
 	if (!err)
 		err = attach_new(s->kernel, s->features.uprobe_multi, s->pids,
 				 session_confined(s) ? s->npids : 0, &s->probes);
+	if (!err)
+		err = overhead_new(s->kernel, s->trace, s->probes,
+				   &(struct overhead_options){
+					   .limit_ppb = options->limit_ppb,
+					   .metered = kernel.metered > 0,
+					   .uprobe_multi = s->features.uprobe_multi,
+				   },
+				   &s->overhead);
 	if (!err)
 		err = session_new_memory(s);
 	if (err)

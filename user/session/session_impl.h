@@ -21,6 +21,7 @@
 #include "losses.h"
 #include "memory.h"
 #include "outputs.h"
+#include "overhead.h"
 #include "session.h"
 #include "stats.h"
 
@@ -56,6 +57,7 @@ struct session {
 	int signals;
 	u32 ndefs;          /* that coz's driver knows */
 	struct stats stats; /* --stats */
+	struct overhead *overhead;
 	u64 begin_ns, begin_realtime_ns, end_ns;
 	u64 suspended_ns;     /* of struct profile */
 	u64 interval_ends_ns; /* --interval */
