@@ -252,8 +252,8 @@ int async_enter(struct pt_regs *ctx)
 	}
 	if (may_leave_out() && left_out) {
 		push_left_out(t, task, cookie, sp,
-			      FRAME_ASYNC | (is_unsampled(place.path) ? 0 : FRAME_SHED), key.id, parent,
-			      place.path);
+			      FRAME_ASYNC | (is_unsampled(place.path) ? 0 : FRAME_SHED), key.id,
+			      parent, place.path);
 		return 0;
 	}
 	f = push(t, task, cookie, sp, FRAME_ASYNC);
