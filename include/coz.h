@@ -23,7 +23,7 @@ enum coz_counter {
 };
 
 enum coz_packet_kind {
-	COZ_HELLO = 1, /* value: 1 where libcoz is there */
+	COZ_HELLO = 1, /* value: 1 where libcoz is there; point: the shim's thread */
 	COZ_ASK = 2,   /* the counter of NAME */
 	COZ_ANSWER = 3,
 };

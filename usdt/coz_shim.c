@@ -75,6 +75,14 @@ static void *shim_run(void *unused)
 	ssize_t size;
 
 	prctl(PR_SET_NAME, COZ_SHIM_THREAD);
+	/* From here, for the loader finds the program's memory by this thread: the main one may end before. */
+	packet = (struct coz_packet){
+		.kind = COZ_HELLO,
+		.point = (u64)syscall(SYS_gettid),
+		.value = 1,
+	};
+	if (shim_say(&packet))
+		return unused;
 	while (shim_cookie_of(shim_fd) == shim_cookie) {
 		size = recv(shim_fd, &packet, sizeof(packet), 0);
 		if (size < 0 && errno == EINTR)
@@ -153,7 +161,8 @@ static void __attribute__((constructor)) shim_begin(void)
 		return;
 	shim_cookie = shim_cookie_of(shim_fd);
 	shim_counter = (shim_get_counter)dlsym(RTLD_DEFAULT, "_coz_get_counter");
-	hello.value = shim_counter != NULL;
-	if (shim_say(&hello) || !shim_counter || shim_start())
+	if (!shim_counter)
+		shim_say(&hello);
+	if (!shim_counter || shim_start())
 		close(shim_fd);
 }

@@ -137,7 +137,8 @@ static void driver_hello(struct coz_driver *driver, const struct coz_packet *pac
 	driver->facts.libcoz = packet->value != 0;
 	if (!packet->value || driver->memory >= 0)
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/mem", driver->pid);
+	/* By the shim's thread: a process whose main thread has ended shows no memory. */
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", driver->pid, (int)packet->point);
 	driver->memory = open(path, O_WRONLY | O_CLOEXEC);
 	if (driver->memory < 0)
 		log_error("cannot write to the memory of process %d: %s", driver->pid,
