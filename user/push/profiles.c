@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "../target/target.h"
 #include "../util/cleanup.h"
 #include "../util/log.h"
 #include "../util/strpool.h"
@@ -246,12 +247,19 @@ static size_t find_sets(struct profiles *p, const struct trace *trace, const str
 	return n;
 }
 
-static u64 realtime(void)
+static u64 read_clock(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(clock, &now);
 	return (u64)now.tv_sec * SECOND + (u64)now.tv_nsec;
+}
+
+/* A time of the trace on the wall clock as that goes now: the trace's own stands still while the machine sleeps, and
+ * servers take only what is of now. */
+static u64 to_realtime(u64 time_ns)
+{
+	return read_clock(CLOCK_REALTIME) - (read_clock(CLOCK_MONOTONIC) - time_ns);
 }
 
 void profiles_interval(struct profiles *p, const struct trace *trace, const struct profile *gained)
@@ -267,8 +275,7 @@ void profiles_interval(struct profiles *p, const struct trace *trace, const stru
 		return;
 	}
 	batch.texts = texts;
-	/* Servers take what is of now. The clock of the trace stands still while the machine sleeps. */
-	batch.profile.start_realtime_ns = realtime() - (gained->end_ns - gained->start_ns);
+	batch.profile.start_realtime_ns = to_realtime(gained->start_ns);
 	/* A command line is nobody's business there. */
 	batch.profile.target = NULL;
 	batch.profile.nlosses = 0;
@@ -282,6 +289,15 @@ void profiles_interval(struct profiles *p, const struct trace *trace, const stru
 }
 
 /* --- who is who ------------------------------------------------------------------------------------- */
+
+void profiles_process(struct profiles *p, u32 image, pid_t pid)
+{
+	char comm[COMM_LEN];
+
+	target_comm(pid, comm);
+	if (image)
+		tags_see(p->tags, image, 0, (u32)pid, comm);
+}
 
 void profiles_record(struct profiles *p, const struct wire_head *head)
 {

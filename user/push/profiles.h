@@ -19,6 +19,8 @@ int profiles_new(const struct options *options, struct profiles **out);
 void profiles_free(struct profiles **profiles);
 /* After the last fork. 0, or -errno with the message printed. */
 int profiles_start(struct profiles *profiles);
+/* Process PID is traced, as IMAGE. Later ones are known by their records. */
+void profiles_process(struct profiles *profiles, u32 image, pid_t pid);
 /* A record of the control ring: who threads and processes are. Others are left alone. */
 void profiles_record(struct profiles *profiles, const struct wire_head *record);
 /* GAINED is what TRACE gained since the last call, as trace_profile_gained() has it. */
