@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import harness
+from harness import LiveTest, Trace, run
 
 SOURCE = os.path.join(harness.ROOT, "tests/programs/push-server")
 BINARY = os.path.join(harness.OUTPUT, "push-server")
@@ -83,3 +84,40 @@ def of_json(trace, key):
         path = ";".join(row["path"]) or "(outside spans)"
         got[path] = got.get(path, 0) + row[key]
     return {path: total for path, total in got.items() if total}
+
+
+# ours in the JSON ▸ in profiles
+SAME = {"count": "count", "self_ns": "wall_busy", "idle_ns": "wall_idle", "self_cpu_ns": "cpu"}
+MEMORY = {"alloc_objects": "alloc_objects", "alloc_bytes": "alloc_space"}
+
+
+class PyroscopeTest(LiveTest):
+    @classmethod
+    def setUpClass(cls):
+        build()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.server = Server()
+        self.addCleanup(self.server.close)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def push(self, *words, url=None, interval="1s", **kwargs):
+        """A run with the JSON beside what WORDS ask for."""
+        done = run("-o", "json:" + self.path("json"), "--pyroscope", url or self.server.url, "--interval", interval,
+                   *words, **kwargs)
+        with open(self.path("json")) as text:
+            return Trace(text.read(), done.returncode, done.stderr, done.stdout)
+
+    def assert_same(self, trace, profiles, pairs=None):
+        """What was pushed is all that we counted, once."""
+        ids = [p["id"] for p in profiles]
+        self.assertEqual(len(ids), len(set(ids)), "a profile came twice")
+        times = [(p["time"], json.dumps(p["labels"], sort_keys=True)) for p in profiles]
+        self.assertEqual(len(times), len(set(times)), "two profiles of a series have one time")
+        for ours, theirs in (pairs or SAME).items():
+            self.assertEqual(sums(profiles, theirs), of_json(trace, ours), theirs)

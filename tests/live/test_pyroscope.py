@@ -5,63 +5,20 @@ server did in between. Left out where Go or its modules are not to be had.
 With SPANTRACE_TEST_PYROSCOPE=URL the same is pushed to the Pyroscope there as well, and read back by its API.
 """
 import contextlib
-import glob
 import json
 import os
 import socket
-import subprocess
-import tempfile
 import time
 import unittest
 import urllib.request
 
-import harness
 import pyroscope
-from harness import Attached, LiveTest, Target, Trace, program, run
-from pyroscope import Server, of_json
+from harness import Attached, Target, program, run
+from pyroscope import MEMORY, PyroscopeTest, SAME, of_json
 
 SERVER = program("usdt/server")
-NESTED = program("usdt/nested")
 PUSHED = program("pushed")
-ALLOCS = program("allocs")
 REAL = os.environ.get("SPANTRACE_TEST_PYROSCOPE")
-
-# ours in the JSON ▸ in profiles
-SAME = {"count": "count", "self_ns": "wall_busy", "idle_ns": "wall_idle", "self_cpu_ns": "cpu"}
-MEMORY = {"alloc_objects": "alloc_objects", "alloc_bytes": "alloc_space"}
-
-
-class PyroscopeTest(LiveTest):
-    @classmethod
-    def setUpClass(cls):
-        pyroscope.build()
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.server = Server()
-        self.addCleanup(self.server.close)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def push(self, *words, url=None, interval="1s", **kwargs):
-        """A run with the JSON beside what WORDS ask for."""
-        done = run("-o", "json:" + self.path("json"), "--pyroscope", url or self.server.url, "--interval", interval,
-                   *words, **kwargs)
-        with open(self.path("json")) as text:
-            return Trace(text.read(), done.returncode, done.stderr, done.stdout)
-
-    def assert_same(self, trace, profiles, pairs=None):
-        """What was pushed is all that we counted, once."""
-        ids = [p["id"] for p in profiles]
-        self.assertEqual(len(ids), len(set(ids)), "a profile came twice")
-        times = [(p["time"], json.dumps(p["labels"], sort_keys=True)) for p in profiles]
-        self.assertEqual(len(times), len(set(times)), "two profiles of a series have one time")
-        for ours, theirs in (pairs or SAME).items():
-            self.assertEqual(pyroscope.sums(profiles, theirs), of_json(trace, ours), theirs)
-
 
 class Push(PyroscopeTest):
     def test_intervals(self):
@@ -172,92 +129,6 @@ class Push(PyroscopeTest):
         self.assertGreaterEqual(len(profiles), 2)
         self.assertEqual(sum(len(p["samples"]) for p in profiles), 20001)
         self.assert_same(trace, self.server.profiles())
-
-
-class Faults(PyroscopeTest):
-    def test_faults(self):
-        """All arrives once, whatever the server did before it took it."""
-        self.server.stop()
-        self.server.start("-faults", "500,429:1,close,503,garbage,hang,cut")
-        trace = self.push("--push-timeout", "1s", "--push-wait", "60s", "--", NESTED, "--spans", 200)
-        self.assertEqual(trace.status, 0, trace.stderr)
-        self.assert_same(trace, self.server.profiles())
-        self.assertIn("it is tried again, and what comes waits in memory", trace.stderr)
-        self.assertIn("answers again after", trace.stderr)
-        self.assertNotIn("dropped", trace.stderr)
-
-    def test_refused(self):
-        """Said once, with the server's words; not sent again; no secret in it."""
-        self.server.stop()
-        self.server.start("-faults", "401,401")
-        with open(self.path("token"), "w") as token:
-            token.write("hush-hush\n")
-        trace = self.push("--push-token-file", self.path("token"), "--", NESTED, "--spans", 50, interval="100s")
-        self.assertEqual(trace.status, 0, trace.stderr)
-        self.assertEqual(self.server.profiles(), [])
-        self.assertEqual(trace.stderr.count("HTTP 401: fault 401; you said Authorization: Bearer *********"), 1)
-        self.assertIn("the server refused 2 pushes", trace.stderr)
-        self.assertNotIn("hush", trace.stderr)
-
-    def test_outage(self):
-        """The server goes away in the middle and comes back: nothing is missing, nothing is twice."""
-        with Target(PUSHED, 1000, "wait") as target:
-            target.expect("done")
-            attached = Attached(target.pid, options=["--pyroscope", self.server.url, "--interval", "1s",
-                                                     "--push-wait", "60s"])
-            self.server.stop()
-            target.go()
-            target.process.wait(60)
-            attached.expect("it is tried again")
-            self.server.start()
-            trace = attached.wait(timeout=120)
-        self.assertEqual(trace.count("pushed:request"), 1000)
-        self.assert_same(trace, self.server.profiles())
-        self.assertIn("answers again after", trace.stderr)
-
-    def test_spool(self):
-        """An outage longer than the run: the next one delivers what this one could not."""
-        spool = self.path("spool")
-        self.server.stop()
-        first = self.push("--spool", spool, "--", PUSHED, 10)
-        self.assertEqual(first.status, 0, first.stderr)
-        self.assertRegex(first.stderr, r"[1-9]\d* pushes wait in .*/spool for another run")
-        files = glob.glob(spool + "/pyroscope-*.push")
-        self.assertTrue(files)
-        self.assertEqual({os.stat(file).st_mode & 0o777 for file in files}, {0o600})
-        self.assertEqual(os.stat(spool).st_mode & 0o777, 0o700)
-        self.server.start()
-        second = self.push("--spool", spool, "--", PUSHED, 20)
-        self.assertEqual(second.status, 0, second.stderr)
-        self.assertIn(f"{len(files)} pushes of an earlier run", second.stderr)
-        self.assertEqual(glob.glob(spool + "/pyroscope-*.push"), [])
-        self.assertEqual(self.server.sums("count"), {"pushed:request": 30, "pushed:request;pushed:part": 30})
-        ids = [p["id"] for p in self.server.profiles()]
-        self.assertEqual(len(ids), len(set(ids)))
-
-    def test_silent(self):
-        """A server that never answers does not hold up the end, and what it cost is said."""
-        self.server.stop()
-        self.server.start("-faults", ",".join(["hang"] * 100))
-        trace = self.push("--push-wait", "1s", "--", PUSHED, 10, timeout=60)
-        self.assertEqual(trace.status, 0, trace.stderr)
-        self.assertRegex(trace.stderr, r"[1-9] pushes were dropped")
-        self.assertEqual(trace.count("pushed:request"), 10)
-
-    def test_certificate(self):
-        self.server.stop()
-        self.server.start(tls=True)
-        trace = self.push("--push-wait", "1s", "--", PUSHED, 10)
-        self.assertEqual(trace.status, 0, trace.stderr)
-        self.assertIn("certificate", trace.stderr)
-        self.assertRegex(trace.stderr, r"[1-9] pushes were dropped")
-        self.assertEqual(self.server.profiles(), [])
-        trace = self.push("--push-ca", self.server.cert, "--", PUSHED, 10)
-        self.assertEqual(trace.stderr, "")
-        self.assert_same(trace, self.server.profiles())
-        missing = run("--pyroscope", self.server.url, "--push-ca", self.path("none"), "--", PUSHED)
-        self.assertEqual(missing.returncode, 125)
-        self.assertIn("--push-ca: cannot read", missing.stderr)
 
 
 class Access(PyroscopeTest):
