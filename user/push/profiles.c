@@ -36,6 +36,7 @@ struct batch {
 	struct profiles *profiles;
 	struct profile profile; /* without its rows */
 	u64 sent; /* profiles: each begins a nanosecond later, so that servers do not take two for one */
+	struct text_buf body; /* what goes with the next push */
 	struct strpool *texts;
 	bool failed;
 };
@@ -175,7 +176,14 @@ static void make_uuid(char id[37])
 	}
 }
 
-/* Pushes N rows as one profile; or, where that is more than the server takes, as two halves. */
+static void push_body(struct batch *batch)
+{
+	batch->failed |= batch->body.failed;
+	if (batch->body.len)
+		push_enqueue(batch->profiles->push, PYROSCOPE_PATH, PYROSCOPE_TYPE, &batch->body);
+}
+
+/* Adds N rows as one profile; or, where that is more than the server takes, as two halves. */
 static void push_rows(struct batch *batch, const struct tag_set *set, enum pprof_family family,
 		      const struct model_row *rows, size_t n)
 {
@@ -201,7 +209,11 @@ static void push_rows(struct batch *batch, const struct tag_set *set, enum pprof
 	if (!nsamples)
 		return;
 	batch->sent++;
-	push_enqueue(batch->profiles->push, PYROSCOPE_PATH, PYROSCOPE_TYPE, &body);
+	/* Servers take half a second for a request, and no longer for one of many series: messages behind each other are
+	 * one with the series of both. */
+	if (batch->body.len + body.len > PYROSCOPE_BYTES_MAX)
+		push_body(batch);
+	text_add(&batch->body, body.data, body.len);
 }
 
 /* Takes the rows of one set from REFS; returns how many those were. ROWS has room for them. */
@@ -283,6 +295,8 @@ void profiles_interval(struct profiles *p, const struct trace *trace, const stru
 	qsort(refs, n, sizeof(*refs), compare_refs);
 	for (at = 0; at < n;)
 		at += push_set(&batch, refs + at, n - at, rows);
+	push_body(&batch);
+	text_buf_free(&batch.body);
 	if (batch.failed)
 		log_error("--pyroscope: out of memory; a part of this interval is lost");
 	tags_sweep(p->tags);

@@ -4,7 +4,8 @@
  *   gained rows ▸ by the labels of their process (tags.h) ▸ one row for each path and its labels
  *               ▸ for each family of sample types, cut to what the server takes ▸ push.h
  *
- * Each profile is a push of its own, with an id and a time that no other has: what is sent again is the same profile.
+ * Each profile has an id and a time that no other has: what is sent again is the same profile. A push has as many as a
+ * server takes at once.
  */
 #ifndef SPANTRACE_PROFILES_H
 #define SPANTRACE_PROFILES_H
