@@ -412,6 +412,16 @@ int kernel_add_process(struct kernel *kernel, pid_t pid)
 	return 0;
 }
 
+u32 kernel_image_of(struct kernel *kernel, pid_t pid)
+{
+	struct wire_process process;
+	u32 key = (u32)pid;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.processes), &key, &process))
+		return 0;
+	return process.serial;
+}
+
 void kernel_open(struct kernel *kernel, u32 sites)
 {
 	__atomic_store_n(&kernel->skel->bss->sites_open, sites, __ATOMIC_SEQ_CST);

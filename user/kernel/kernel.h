@@ -97,6 +97,8 @@ int kernel_set_async_defs(struct kernel *kernel, const u32 *defs, u32 n);
 int kernel_set_alloc_site(struct kernel *kernel, u32 index, const struct wire_alloc_site *value);
 /* Traces process PID from now on. 0 or -errno. */
 int kernel_add_process(struct kernel *kernel, pid_t pid);
+/* The number of its image; 0: it is not traced. */
+u32 kernel_image_of(struct kernel *kernel, pid_t pid);
 
 /* From here on hits of sites below number SITES count. */
 void kernel_open(struct kernel *kernel, u32 sites);

@@ -363,6 +363,17 @@ static u64 suspended_since_boot(u64 now_ns)
 	return since_boot > now_ns + SLEEP_MIN_NS ? since_boot - now_ns : 0;
 }
 
+/* Servers get their names for the targets, which may end soon after the first hit. */
+static int session_start_profiles(struct session *s)
+{
+	if (s->options->mode == MODE_CMD)
+		profiles_process(s->profiles, kernel_image_of(s->kernel, s->child.pid),
+				 s->child.pid);
+	for (size_t i = 0; i < s->npids; i++)
+		profiles_process(s->profiles, kernel_image_of(s->kernel, s->pids[i]), s->pids[i]);
+	return profiles_start(s->profiles);
+}
+
 int session_begin(struct session *s, const struct pair_options *pairing)
 {
 	struct utsname uts = {.release = ""};
@@ -398,7 +409,7 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 	if (!err)
 		err = session_prepare(s, pairing);
 	if (!err && s->profiles)
-		err = profiles_start(s->profiles);
+		err = session_start_profiles(s);
 	if (err)
 		return err;
 	/* What came since the files were planned. */
