@@ -30,7 +30,7 @@ WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototy
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE \
 	-I$(OUTPUT) $(CFLAGS)
-LIBS := -lcurl -lbpf -lelf -lz -lcapstone -ljansson -lpthread -lm
+LIBS := -lcurl -lmicrohttpd -lbpf -lelf -lz -lcapstone -ljansson -lpthread -lm
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Werror \
 	-Wno-unused-parameter -Wno-missing-declarations
 
