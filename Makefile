@@ -142,12 +142,17 @@ demo-postgres: deps
 	$(Q)tests/demo/demo-postgres.sh
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib \
-		$(DESTDIR)$(PREFIX)/share/doc/spantrace
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
+		$(DESTDIR)$(PREFIX)/share/doc/spantrace $(DESTDIR)$(PREFIX)/lib/systemd/system \
+		$(DESTDIR)/etc/spantrace
 	install -m 755 $(OUTPUT)/spantrace $(DESTDIR)$(PREFIX)/bin/spantrace
 	install -m 644 $(COZ_SHIM) $(DESTDIR)$(PREFIX)/lib/libspantrace-coz.so
 	install -m 644 usdt/spantrace.h $(DESTDIR)$(PREFIX)/include/spantrace.h
 	install -m 644 README.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/spantrace/
+	sed 's|/usr/local|$(PREFIX)|' user/service/spantrace.service \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/spantrace.service
+	[ -e $(DESTDIR)/etc/spantrace/spantrace.conf ] || \
+		install -m 600 user/service/spantrace.conf $(DESTDIR)/etc/spantrace/
 
 clean:
 	$(call msg,CLEAN,$(OUTPUT))
