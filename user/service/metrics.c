@@ -134,6 +134,54 @@ static void write_losses(FILE *out, const struct metrics_trace *trace)
 	}
 }
 
+/* One number of each server. RESULT may be NULL. */
+static void push_line(FILE *out, const char *metric, const struct metrics_push *push,
+		      const char *result, u64 value)
+{
+	fprintf(out, "spantrace_%s{server=", metric);
+	quote(out, push->name);
+	if (result)
+		fprintf(out, ",result=\"%s\"", result);
+	fprintf(out, "} %" PRIu64 "\n", value);
+}
+
+static void write_pushes(FILE *out, const struct metrics_push *pushes, size_t n)
+{
+	size_t i;
+
+	if (!n)
+		return;
+	head(out, "pushes_total", "counter", "What was pushed to a server, by what became of it.");
+	for (i = 0; i < n; i++) {
+		push_line(out, "pushes_total", &pushes[i], "sent", pushes[i].counts.sent);
+		push_line(out, "pushes_total", &pushes[i], "refused", pushes[i].counts.refused);
+		push_line(out, "pushes_total", &pushes[i], "dropped", pushes[i].counts.dropped);
+	}
+	head(out, "push_retries_total", "counter", "Requests that failed and were repeated.");
+	for (i = 0; i < n; i++)
+		push_line(out, "push_retries_total", &pushes[i], NULL, pushes[i].counts.retries);
+	head(out, "push_left_out_total", "counter",
+	     "Parts of what was sent that the server did not take.");
+	for (i = 0; i < n; i++)
+		push_line(out, "push_left_out_total", &pushes[i], NULL, pushes[i].counts.left_out);
+	head(out, "push_sent_bytes_total", "counter", "What was sent, as it travelled.");
+	for (i = 0; i < n; i++)
+		push_line(out, "push_sent_bytes_total", &pushes[i], NULL,
+			  pushes[i].counts.sent_bytes);
+	head(out, "push_queued_bytes", "gauge", "What waits in memory.");
+	for (i = 0; i < n; i++)
+		push_line(out, "push_queued_bytes", &pushes[i], NULL,
+			  pushes[i].counts.queued_bytes);
+	head(out, "push_spooled_bytes", "gauge", "What waits in the spool.");
+	for (i = 0; i < n; i++)
+		push_line(out, "push_spooled_bytes", &pushes[i], NULL,
+			  pushes[i].counts.spooled_bytes);
+	head(out, "push_failing", "gauge", "1: the server takes nothing at the moment.");
+	for (i = 0; i < n; i++)
+		push_line(out, "push_failing", &pushes[i], NULL,
+			  pushes[i].counts.failing_since_ns != 0);
+}
+
 static void write_run(FILE *out, const struct metrics_run *run)
 {
 	head(out, "build_info", "gauge", "Always 1; which version this is, on which kernel.");
@@ -173,6 +221,7 @@ void metrics_write(FILE *out, const struct metrics_run *run, const struct metric
 	number(out, "outputs", "gauge", "Outputs that were asked for by -o.", trace->outputs);
 	number(out, "outputs_failed", "gauge", "Of these, those that could not be written.",
 	       trace->outputs_failed);
+	write_pushes(out, trace->pushes, trace->npushes);
 	write_losses(out, trace);
 	write_spans(out, &run->names->spans, trace->metrics);
 	write_events(out, &run->names->events);

@@ -5,7 +5,16 @@
 
 #include <stdio.h>
 
+#include "../push/push.h"
 #include "names.h"
+
+#define METRICS_PUSHES 2
+
+/* A server that gets something. */
+struct metrics_push {
+	const char *name;
+	struct push_counts counts;
+};
 
 /* A trace as it is at this moment. */
 struct metrics_trace {
@@ -16,6 +25,8 @@ struct metrics_trace {
 	u64 probes;
 	u64 ring_fill, ring_size; /* bytes, of the fullest ring */
 	size_t outputs, outputs_failed;
+	struct metrics_push pushes[METRICS_PUSHES];
+	size_t npushes;
 };
 
 /* The whole run, over all reloads. */

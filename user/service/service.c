@@ -25,7 +25,9 @@ struct service {
 	u64 told_ns;
 	u64 reloads, refused;
 	bool reload_ok;
-	u64 lost_before[SERVICE_LOSSES_MAX]; /* in traces that have ended */
+	/* of traces that have ended */
+	u64 lost_before[SERVICE_LOSSES_MAX];
+	struct push_counts pushed_before[METRICS_PUSHES];
 };
 
 int service_new(const struct options *options, struct service **out)
@@ -114,7 +116,17 @@ static u64 own_files(void)
 	return n > 3 ? n - 3 : 0; /* not `.`, `..` and the one that reads them */
 }
 
-/* TRACE with the losses of all that were before it, in LOSSES. */
+static void add_pushed(struct push_counts *sum, const struct push_counts *counts)
+{
+	sum->sent += counts->sent;
+	sum->refused += counts->refused;
+	sum->dropped += counts->dropped;
+	sum->left_out += counts->left_out;
+	sum->retries += counts->retries;
+	sum->sent_bytes += counts->sent_bytes;
+}
+
+/* TRACE with the losses and pushes of all that were before it, LOSSES being where the former are. */
 static struct metrics_trace with_before(const struct service *service,
 					const struct metrics_trace *trace,
 					struct model_loss losses[SERVICE_LOSSES_MAX])
@@ -128,6 +140,8 @@ static struct metrics_trace with_before(const struct service *service,
 		losses[i].count += service->lost_before[i];
 	}
 	whole.losses = losses;
+	for (size_t i = 0; i < whole.npushes; i++)
+		add_pushed(&whole.pushes[i].counts, &service->pushed_before[i]);
 	return whole;
 }
 
@@ -176,6 +190,8 @@ void service_trace_ended(struct service *service, const struct metrics_trace *tr
 {
 	for (size_t i = 0; i < trace->nlosses && i < SERVICE_LOSSES_MAX; i++)
 		service->lost_before[i] += trace->losses[i].count;
+	for (size_t i = 0; i < trace->npushes; i++)
+		add_pushed(&service->pushed_before[i], &trace->pushes[i].counts);
 }
 
 void service_reloaded(struct service *service, bool taken)

@@ -15,6 +15,9 @@
 
 #define SECOND 1000000000ULL
 
+/* A server may be away for a moment. */
+#define FAILING_NS (60 * SECOND)
+
 static void describe(struct session *s, struct metrics_trace *out)
 {
 	struct trace_counts counts;
@@ -35,18 +38,42 @@ static void describe(struct session *s, struct metrics_trace *out)
 		.outputs_failed = outputs_failed(s->outputs, NULL),
 	};
 	s->ring_fill = 0;
+	if (!s->profiles)
+		return;
+	out->pushes[out->npushes].name = "pyroscope";
+	push_count(profiles_push(s->profiles), &out->pushes[out->npushes++].counts);
+}
+
+/* Why the trace is not well, in TEXT; NULL: it is. */
+static const char *why_unwell(struct session *s, const struct metrics_trace *trace, u64 now_ns,
+			      char *text, size_t size)
+{
+	const char *path;
+	size_t i;
+
+	if (outputs_failed(s->outputs, &path)) {
+		snprintf(text, size, "%s can not be written any more", path);
+		return text;
+	}
+	for (i = 0; i < trace->npushes; i++) {
+		const struct push_counts *counts = &trace->pushes[i].counts;
+
+		if (!counts->failing_since_ns || now_ns < counts->failing_since_ns + FAILING_NS)
+			continue;
+		snprintf(text, size, "%s has taken nothing for %llu s: %s", trace->pushes[i].name,
+			 (now_ns - counts->failing_since_ns) / SECOND, counts->words);
+		return text;
+	}
+	return NULL;
 }
 
 static void tell(struct session *s, u64 now_ns)
 {
 	struct metrics_trace trace;
-	const char *path = NULL;
 	char why[512];
 
 	describe(s, &trace);
-	if (outputs_failed(s->outputs, &path))
-		snprintf(why, sizeof(why), "%s can not be written any more", path);
-	service_tell(s->service, &trace, path ? why : NULL, now_ns);
+	service_tell(s->service, &trace, why_unwell(s, &trace, now_ns, why, sizeof(why)), now_ns);
 }
 
 void session_tick_service(struct session *s, u64 now_ns, bool told)
