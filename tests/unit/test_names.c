@@ -167,8 +167,11 @@ static void test_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_buckets), TEST(test_single_spans),        TEST(test_rows),
-		TEST(test_outside),             cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_buckets),
+		TEST(test_single_spans),
+		TEST(test_rows),
+		TEST(test_outside),
+		cmocka_unit_test(test_bounded),
 	};
 
 	return cmocka_run_group_tests_name("names", tests, NULL, NULL);

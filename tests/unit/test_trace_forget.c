@@ -110,7 +110,8 @@ static void test_without_intervals(void **state)
 
 	feed_thread(t, 1, 1, 1, "app");
 	feed_span(t, 1, PATH_A, 10, 5, 5);
-	feed_life(t, WIRE_EXEC, 150, 101); /* the image is another; the end of its thread was lost */
+	feed_life(t, WIRE_EXEC, 150,
+		  101); /* the image is another; the end of its thread was lost */
 	trace_forget_ended(t->trace, SECOND, false);
 	trace_forget_ended(t->trace, 4 * SECOND, false);
 	assert_int_equal(threads(t), 0);

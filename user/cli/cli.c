@@ -129,11 +129,11 @@ static const struct cli_option options_table[] = {
 	 FOR_BOTH},
 	{OPT_CONFIG, "config", "FILE", "more options, as lines of `name = value`; see README",
 	 FOR_BOTH},
-	{OPT_LISTEN, "listen", "[ADDRESS:]PORT",
-	 "/metrics for Prometheus, and /healthz, over HTTP", FOR_BOTH},
+	{OPT_LISTEN, "listen", "[ADDRESS:]PORT", "/metrics for Prometheus, and /healthz, over HTTP",
+	 FOR_BOTH},
 	{OPT_JSON, "json", NULL, "JSON to stdout", FOR_BOTH | FOR_LIST},
-	{OPT_LOG_LEVEL, "log-level", "LEVEL", "what to say: error, warn, info or debug (default: warn)",
-	 FOR_BOTH | FOR_LIST},
+	{OPT_LOG_LEVEL, "log-level", "LEVEL",
+	 "what to say: error, warn, info or debug (default: warn)", FOR_BOTH | FOR_LIST},
 	{'q', "quiet", NULL, "errors only", FOR_BOTH | FOR_LIST},
 	{'v', "verbose", NULL, "more; twice: everything", FOR_BOTH | FOR_LIST},
 	{OPT_VERSION, "version", NULL, "print the version", FOR_TRACE},
@@ -408,10 +408,8 @@ static int take_all(int argc, char **argv, const struct cli_grammar *grammar, st
 	static const int not_here[] = {OPT_CONFIG, OPT_VERSION, 'h', 0};
 	struct given given = {.letters = {false}};
 	struct cli_grammar look = *grammar;
-	struct cli_config config = {.grammar = grammar,
-				    .not_here = not_here,
-				    .skip = is_given,
-				    .skip_context = &given};
+	struct cli_config config = {
+		.grammar = grammar, .not_here = not_here, .skip = is_given, .skip_context = &given};
 	int err;
 
 	if (grammar->stop) { /* else it puts the words in order, and none of its commands takes --config */

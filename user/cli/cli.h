@@ -11,10 +11,10 @@
 #ifndef SPANTRACE_CLI_H
 #define SPANTRACE_CLI_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <netinet/in.h>
 #include <sys/types.h>
 
 #include "../../exporters/exporter.h"

@@ -87,8 +87,9 @@ static int config_option(const struct cli_config *config, void *context, const c
 	while (option && *letter && *letter != option->letter)
 		letter++;
 	if (!option || *letter) {
-		log_error("%s \"%s\"; see %s", option ? "there is no place here for" : "unknown option",
-			  name, config->grammar->help);
+		log_error("%s \"%s\"; see %s",
+			  option ? "there is no place here for" : "unknown option", name,
+			  config->grammar->help);
 		return -EINVAL;
 	}
 	if (option->arg && !value) {

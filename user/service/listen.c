@@ -2,9 +2,9 @@
 /* See listen.h. */
 #include "listen.h"
 
-#include <inttypes.h>
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <signal.h>
@@ -161,8 +161,8 @@ static int open_socket(const struct options_listen *where)
 {
 	bool v6 = where->address.any.sa_family == AF_INET6;
 	socklen_t size = v6 ? sizeof(where->address.v6) : sizeof(where->address.v4);
-	AUTO_CLOSE int fd = socket(where->address.any.sa_family,
-				   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	AUTO_CLOSE int fd =
+		socket(where->address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int on = 1;
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
@@ -203,9 +203,9 @@ static struct MHD_Daemon *start(struct listen *listen, int fd)
 	daemon = MHD_start_daemon(
 		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL, 0, NULL, NULL, handle, listen,
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CLIENTS,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
-		MHD_OPTION_NOTIFY_CONNECTION, note_client, listen, MHD_OPTION_END);
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)REQUEST_BYTES, MHD_OPTION_NOTIFY_CONNECTION, note_client, listen,
+		MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return daemon;
 }

@@ -45,8 +45,7 @@ static void time_number(FILE *out, const char *name, const char *type, const cha
 }
 
 /* The beginning of a line of a span's or event's: up to its labels, which are left open. */
-static void named(FILE *out, const char *metric, const struct names_total *total,
-		  const char *label)
+static void named(FILE *out, const char *metric, const struct names_total *total, const char *label)
 {
 	fprintf(out, "spantrace_%s{provider=", metric);
 	quote(out, total->provider);

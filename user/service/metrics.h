@@ -34,7 +34,7 @@ struct metrics_run {
 	const char *version, *kernel;
 	u64 start_realtime_ns;
 	u64 reloads, reloads_refused;
-	bool reload_ok; /* the last one */
+	bool reload_ok;                  /* the last one */
 	u64 cpu_ns, memory_bytes, files; /* of this process */
 	const struct names *names;
 };

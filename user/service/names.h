@@ -14,8 +14,9 @@
 
 struct names_total {
 	char *provider, *name;
-	u64 buckets[NAMES_BUCKETS]; /* of finished spans, by wall; of an event the first holds all */
-	u64 wall_ns;                /* of finished spans */
+	u64 buckets
+		[NAMES_BUCKETS]; /* of finished spans, by wall; of an event the first holds all */
+	u64 wall_ns;             /* of finished spans */
 	u64 abandoned, open;
 	u64 self_ns, self_cpu_ns;
 };

@@ -4,8 +4,8 @@
 #ifndef SPANTRACE_SERVICE_H
 #define SPANTRACE_SERVICE_H
 
-#include "metrics.h"
 #include "../cli/cli.h"
+#include "metrics.h"
 
 #define SERVICE_LOSSES_MAX 64
 

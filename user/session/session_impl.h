@@ -63,7 +63,7 @@ struct session {
 	bool reload;          /* is asked for */
 	bool forgets;         /* what has ended and was told */
 	u64 forgot_ns;
-	u64 ring_fill; /* the most, since it was told last */
+	u64 ring_fill;      /* the most, since it was told last */
 	struct intmap dead; /* process images that have ended lately */
 	u64 begin_ns, begin_realtime_ns, end_ns;
 	u64 suspended_ns;     /* of struct profile */

@@ -84,8 +84,7 @@ void session_tick_service(struct session *s, u64 now_ns, bool told)
 		s->ring_fill = fill;
 	if (service_due(s->service, now_ns))
 		tell(s, now_ns);
-	if (!s->forgets || now_ns - s->forgot_ns < SECOND ||
-	    (s->options->interval_ns && !told))
+	if (!s->forgets || now_ns - s->forgot_ns < SECOND || (s->options->interval_ns && !told))
 		return;
 	s->forgot_ns = now_ns;
 	trace_forget_ended(s->trace, now_ns, s->options->interval_ns);

@@ -56,8 +56,7 @@ static bool row_holds(const struct trace_row *row, bool told)
 {
 	const struct trace_thread *thread = (const struct trace_thread *)row->model.thread;
 
-	return (told && !trace_row_is_told(row)) ||
-	       (!thread->orphaned && row->model.inuse_objects);
+	return (told && !trace_row_is_told(row)) || (!thread->orphaned && row->model.inuse_objects);
 }
 
 /* Marks the threads that are to go; false: none. */

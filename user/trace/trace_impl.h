@@ -82,7 +82,7 @@ struct trace {
 	bool want_rows;
 	bool forgets;
 	struct intmap dead; /* images that have ended since the last trace_forget_ended() */
-	bool rowless; /* trace_leave_rows() */
+	bool rowless;       /* trace_leave_rows() */
 	int error;
 	u64 spans;
 	u64 nevents;
