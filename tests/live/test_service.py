@@ -144,6 +144,19 @@ class Reload(LiveTest):
             self.assertEqual(service.value("spantrace_last_reload_successful"), 0)
             self.assertEqual(service.end(), 0)
 
+    def test_a_trace_that_does_not_begin(self):
+        """What only shows when it begins: back to how it was."""
+        with Counted() as target, Service(f"pid = {target.pid}", LISTEN) as service:
+            service.write(f"pid = {target.pid}", LISTEN, "output = /nowhere/out.json")
+            service.hang_up()
+            service.expect("back to the options before")
+            service.expect("tracing ", 2)
+            target.do("run 100")
+            service.wait_for(100, COUNT, **STEP)
+            self.assertEqual(service.value("spantrace_reloads_total"), 0)
+            self.assertEqual(service.value("spantrace_reloads_refused_total"), 1)
+            self.assertEqual(service.end(), 0)
+
     def test_a_file_of_the_whole_trace_is_not_written_over(self):
         with tempfile.TemporaryDirectory() as folder, Counted() as target, \
                 Service(f"pid = {target.pid}", f"output = json:{folder}/out.json") as service:

@@ -25,6 +25,7 @@ struct service {
 	u64 told_ns;
 	u64 reloads, refused;
 	bool reload_ok;
+	bool reloading;
 	/* of traces that have ended */
 	u64 lost_before[SERVICE_LOSSES_MAX];
 	struct push_counts pushed_before[METRICS_PUSHES];
@@ -75,6 +76,8 @@ int service_listen(struct service *service, struct trace *trace)
 void service_ready(struct service *service)
 {
 	service->told_ns = 0; /* what is new is told at once */
+	if (service->reloading)
+		service_reloaded(service, true);
 	notify_send("READY=1");
 }
 
@@ -194,8 +197,14 @@ void service_trace_ended(struct service *service, const struct metrics_trace *tr
 		add_pushed(&service->pushed_before[i], &trace->pushes[i].counts);
 }
 
+void service_reloading(struct service *service)
+{
+	service->reloading = true;
+}
+
 void service_reloaded(struct service *service, bool taken)
 {
+	service->reloading = false;
 	service->reload_ok = taken;
 	service->reloads += taken;
 	service->refused += !taken;

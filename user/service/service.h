@@ -25,7 +25,9 @@ void service_tell(struct service *service, const struct metrics_trace *trace, co
 		  u64 now_ns);
 /* The trace has ended with these losses; another may follow. */
 void service_trace_ended(struct service *service, const struct metrics_trace *trace);
-/* SIGHUP was answered. */
+/* SIGHUP: a trace with other options is to follow; when that is ready, the reload was a success … */
+void service_reloading(struct service *service);
+/* … and else what is said here. */
 void service_reloaded(struct service *service, bool taken);
 
 #endif

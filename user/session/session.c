@@ -286,9 +286,9 @@ static void session_free(struct session *s)
 	intmap_free(&s->dead);
 }
 
-/* One trace. *STATUS is spantrace's exit status. Whether it ended for another, of the options in *NEXT. */
+/* One trace, if it *BEGAN. *STATUS is spantrace's exit status. Whether it ended for another, of the options in *NEXT. */
 static bool session_trace(const struct options *options, struct service *service,
-			  struct options *next, int *status)
+			  struct options *next, bool *began, int *status)
 {
 	CLEANUP(session_free)
 	struct session s = {.options = options,
@@ -314,6 +314,7 @@ static bool session_trace(const struct options *options, struct service *service
 		*status = s.failed_status;
 		return false;
 	}
+	*began = true;
 	service_ready(service);
 	plan_count(s.plan, &counts);
 	log_info("tracing %s: %zu probes in %zu files, %zu spans and %zu events", s.target,
@@ -348,18 +349,32 @@ static bool session_trace(const struct options *options, struct service *service
 int session_run(const struct options *options)
 {
 	CLEANUP(service_free) struct service *service = NULL;
-	CLEANUP(options_free) struct options current = {0};
-	struct options next = {0};
+	CLEANUP(options_free) struct options even = {0};
+	CLEANUP(options_free) struct options odd = {0};
+	const struct options *now = options, *before = NULL;
 	int status = options->mode == MODE_CMD ? 125 : CLI_FAILED;
 
 	if (service_new(options, &service))
 		return status;
-	while (session_trace(current.line.argv ? &current : options, service, &next, &status)) {
-		options_free(&current);
-		current = next;
-		next = (struct options){0};
-		cli_set_log(current.quiet, current.verbose);
-		service_reloaded(service, true);
+	for (;;) {
+		struct options next = {0}, *place = now == &even ? &odd : &even;
+		bool began = false;
+
+		if (session_trace(now, service, &next, &began, &status)) {
+			options_free(place);
+			*place = next;
+			before = now;
+			now = place;
+			service_reloading(service);
+		} else if (!began && before) {
+			log_error("SIGHUP: no trace begins so: back to the options before");
+			now = before;
+			before = NULL;
+			service_reloaded(service, false);
+		} else {
+			break;
+		}
+		cli_set_log(now->quiet, now->verbose);
 	}
 	notify_send("STOPPING=1");
 	return status;
