@@ -36,11 +36,12 @@ static void test_text(void **state)
 				    .events = {.items = &event, .n = 1, .folded = 2}};
 	const struct metrics_run run = {
 		.version = "1", .kernel = "6", .cpu_ns = 1500000000, .names = &names};
-	struct metrics_trace trace = {.losses = losses,
-				      .nlosses = 2,
-				      .metrics = METRIC_CPU,
-				      .npushes = 1,
-				      .pushes = {{"here", {.sent = 5, .failing_since_ns = 1}}}};
+	struct metrics_trace trace = {
+		.losses = losses,
+		.nlosses = 2,
+		.metrics = METRIC_CPU,
+		.npushes = 1,
+		.pushes = {{METRICS_OTLP, "here", {.sent = 5, .failing_since_ns = 1}}}};
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);

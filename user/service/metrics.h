@@ -8,10 +8,11 @@
 #include "../push/push.h"
 #include "names.h"
 
-#define METRICS_PUSHES 2
+enum metrics_server { METRICS_PYROSCOPE, METRICS_OTLP, METRICS_PUSHES };
 
 /* A server that gets something. */
 struct metrics_push {
+	enum metrics_server server;
 	const char *name;
 	struct push_counts counts;
 };

@@ -144,7 +144,8 @@ static struct metrics_trace with_before(const struct service *service,
 	}
 	whole.losses = losses;
 	for (size_t i = 0; i < whole.npushes; i++)
-		add_pushed(&whole.pushes[i].counts, &service->pushed_before[i]);
+		add_pushed(&whole.pushes[i].counts,
+			   &service->pushed_before[whole.pushes[i].server]);
 	return whole;
 }
 
@@ -194,7 +195,8 @@ void service_trace_ended(struct service *service, const struct metrics_trace *tr
 	for (size_t i = 0; i < trace->nlosses && i < SERVICE_LOSSES_MAX; i++)
 		service->lost_before[i] += trace->losses[i].count;
 	for (size_t i = 0; i < trace->npushes; i++)
-		add_pushed(&service->pushed_before[i], &trace->pushes[i].counts);
+		add_pushed(&service->pushed_before[trace->pushes[i].server],
+			   &trace->pushes[i].counts);
 }
 
 void service_reloading(struct service *service)

@@ -376,6 +376,16 @@ size_t outputs_failed(const struct outputs *outputs, const char **path)
 	return n;
 }
 
+struct push *outputs_push(const struct outputs *outputs)
+{
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++)
+		if (outputs->items[i].to.push)
+			return outputs->items[i].to.push;
+	return NULL;
+}
+
 bool outputs_whole_file(const struct outputs *outputs)
 {
 	struct stat status;

@@ -49,6 +49,8 @@ void outputs_cut(struct outputs *outputs);
 void outputs_interval(struct outputs *outputs, const struct profile *gained);
 /* How many cannot be written any more; *PATH, unless PATH is NULL, is where the first of them goes. */
 size_t outputs_failed(const struct outputs *outputs, const char **path);
+/* What delivers those that go to a server, the first of them; NULL: none does. */
+struct push *outputs_push(const struct outputs *outputs);
 /* Whether one is a file of the whole trace, which another trace would write over. */
 bool outputs_whole_file(const struct outputs *outputs);
 /* Whether all are content with what trace_profile_gained() tells, and keep no thread of it. */

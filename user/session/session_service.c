@@ -18,6 +18,16 @@
 /* A server may be away for a moment. */
 #define FAILING_NS (60 * SECOND)
 
+static void describe_push(struct metrics_trace *out, enum metrics_server server, const char *name,
+			  struct push *push)
+{
+	struct metrics_push *told = &out->pushes[out->npushes++];
+
+	told->server = server;
+	told->name = name;
+	push_count(push, &told->counts);
+}
+
 static void describe(struct session *s, struct metrics_trace *out)
 {
 	struct trace_counts counts;
@@ -38,10 +48,10 @@ static void describe(struct session *s, struct metrics_trace *out)
 		.outputs_failed = outputs_failed(s->outputs, NULL),
 	};
 	s->ring_fill = 0;
-	if (!s->profiles)
-		return;
-	out->pushes[out->npushes].name = "pyroscope";
-	push_count(profiles_push(s->profiles), &out->pushes[out->npushes++].counts);
+	if (s->profiles)
+		describe_push(out, METRICS_PYROSCOPE, "pyroscope", profiles_push(s->profiles));
+	if (outputs_push(s->outputs))
+		describe_push(out, METRICS_OTLP, "otlp", outputs_push(s->outputs));
 }
 
 /* Why the trace is not well, in TEXT; NULL: it is. */
