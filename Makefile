@@ -30,7 +30,7 @@ WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototy
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE \
 	-I$(OUTPUT) $(CFLAGS)
-LIBS := -lcurl -lbpf -lelf -lz -lcapstone -ljansson -lpthread -lm
+LIBS := -lcurl -lmicrohttpd -lbpf -lelf -lz -lcapstone -ljansson -lpthread -lm
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Werror \
 	-Wno-unused-parameter -Wno-missing-declarations
 
@@ -142,12 +142,17 @@ demo-postgres: deps
 	$(Q)tests/demo/demo-postgres.sh
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib \
-		$(DESTDIR)$(PREFIX)/share/doc/spantrace
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
+		$(DESTDIR)$(PREFIX)/share/doc/spantrace $(DESTDIR)$(PREFIX)/lib/systemd/system \
+		$(DESTDIR)/etc/spantrace
 	install -m 755 $(OUTPUT)/spantrace $(DESTDIR)$(PREFIX)/bin/spantrace
 	install -m 644 $(COZ_SHIM) $(DESTDIR)$(PREFIX)/lib/libspantrace-coz.so
 	install -m 644 usdt/spantrace.h $(DESTDIR)$(PREFIX)/include/spantrace.h
 	install -m 644 README.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/spantrace/
+	sed 's|/usr/local|$(PREFIX)|' user/service/spantrace.service \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/spantrace.service
+	[ -e $(DESTDIR)/etc/spantrace/spantrace.conf ] || \
+		install -m 600 user/service/spantrace.conf $(DESTDIR)/etc/spantrace/
 
 clean:
 	$(call msg,CLEAN,$(OUTPUT))

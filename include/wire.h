@@ -282,7 +282,7 @@ struct wire_row {
 	u64 map_bytes;
 	u64 unmap_calls; /* munmap, and mremap and brk that shrink */
 	u64 unmap_bytes;
-	u32 async;  /* other threads write to it: the row stays for the whole trace */
+	u32 async;  /* other threads write to it: the row stays as long as its process */
 	u32 values; /* an event's marker carries a value */
 	u32 heap;   /* blocks name it: other threads write to its inuse_ numbers */
 	u32 reserved;

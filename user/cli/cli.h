@@ -11,6 +11,7 @@
 #ifndef SPANTRACE_CLI_H
 #define SPANTRACE_CLI_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -66,6 +67,25 @@ struct options_parts {
 	size_t ntriggers;
 };
 
+/* Where /metrics and /healthz are. */
+struct options_listen {
+	bool on;
+	bool is_public;
+	const char *text; /* as given */
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address;
+};
+
+/* The words that options were made of, to read them and their file again. */
+struct options_line {
+	int argc;
+	char **argv;
+	unsigned form;
+};
+
 #define RECORD_PATH    "spantrace.spans"
 #define PART_BYTES_MIN (256u << 10)
 #define LAST_MIN_NS    1000000000ull
@@ -79,7 +99,7 @@ struct options_parts {
 #define RING_BYTES_MAX     (1u << 30)
 #define HEAP_INTERVAL_NS   10000000000ull
 
-/* Strings are those of argv and live as long; the arrays are owned. */
+/* Strings are those of argv, which live as long, or of config_text; that and the arrays are owned. */
 struct options {
 	enum options_action action;
 	enum options_mode mode;
@@ -122,6 +142,10 @@ struct options {
 	const char **allocators; /* FILE[:PREFIX] */
 	size_t nallocators;
 	struct coz_driver *coz; /* spans are counted for coz, not recorded; borrowed. NULL: no */
+	struct options_listen listen;
+	struct options_line line;
+	const char *config; /* the file that some are of; NULL: none */
+	char *config_text;
 	bool stats;  /* what the trace itself costs */
 	bool stream; /* records of single spans, also where totals would do */
 	bool json;
@@ -150,6 +174,8 @@ int cli_parse(int argc, char **argv, struct options *out);
 int cli_parse_list(int argc, char **argv, struct options *out);
 /* The same for `record`, which takes more. */
 int cli_parse_record(int argc, char **argv, struct options *out);
+/* The same as OPTIONS were made, from the same words and the file that they name, as it is by now. */
+int cli_parse_again(const struct options *options, struct options *out);
 void options_free(struct options *options);
 
 /* Whether -q and -v go together: 0, or -EINVAL with the message printed. */

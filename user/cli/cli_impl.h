@@ -35,6 +35,10 @@ int cli_value_ids(pid_t **ids, size_t *n, const struct cli_ids *kind, const char
 /* The same for a list of globs, ITEMS; OPTION is its name in messages. */
 int cli_value_glob(const char ***items, size_t *n, const char *option, const char *text);
 
+/* cli_service.c, as above. */
+int cli_value_listen(struct options *o, const char *text);
+int cli_value_log_level(struct options *o, const char *text);
+
 /* Adds an output; two to one path are refused. */
 int cli_add_output(struct options *o, const struct options_output *output);
 /* Where no output was asked for, and where --json was: the default one. */

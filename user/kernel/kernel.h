@@ -128,7 +128,7 @@ typedef void (*kernel_row_fn)(void *context, const struct wire_row *gained,
 /* Hands the gains of all rows to FN; at least once an hour, because the histograms' counters wrap. */
 void kernel_take_rows(struct kernel *kernel, kernel_row_fn fn, void *context);
 /* The same for the rows of a thread that has ended, from the one that its WIRE_THREAD_END names, and gives them back. Those
- * that live blocks name stay until kernel_release_rows(). */
+ * that live blocks or async spans name stay until kernel_release_rows(). */
 void kernel_end_rows(struct kernel *kernel, u32 first, kernel_row_fn fn, void *context);
 /* Gives those back whose blocks have all been freed, and those of threads of which ENDED says that their process is no more,
  * and that no block in the table names them. */

@@ -26,7 +26,7 @@ struct kernel {
 	size_t rows_mapped, octaves_mapped; /* bytes */
 	struct wire_row *rows_taken;        /* what of them was handed on */
 	struct wire_octave *octaves_taken;
-	u32 *kept; /* rows of threads that have ended, which live blocks name */
+	u32 *kept; /* rows of threads that have ended, which live blocks or async spans name */
 	u32 nkept;
 	kernel_record_fn record;
 	void *context;

@@ -205,6 +205,12 @@ static int session_load(struct session *s)
 		trace_split_by(s->trace, options->by, options->nby);
 		err = outputs_listen(s->outputs, s->trace);
 	}
+	if (!err)
+		err = service_listen(s->service, s->trace);
+	if (!err && outputs_may_forget(s->outputs)) {
+		s->forgets = true;
+		trace_may_forget(s->trace);
+	}
 	if (!err && outputs_want_spans(s->outputs))
 		err = reorder_new(&s->reorder);
 	if (!err)
@@ -348,6 +354,11 @@ static int session_block_signals(struct session *s)
 	sigaddset(&set, SIGCHLD);
 	if (s->options->parts.on)
 		sigaddset(&set, SIGUSR1);
+	/* A lost terminal ends a trace as Ctrl-C does, unless `nohup` said otherwise. */
+	if (s->options->config || signal(SIGHUP, SIG_DFL) != SIG_IGN)
+		sigaddset(&set, SIGHUP);
+	else
+		signal(SIGHUP, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
 	signal(SIGPIPE, SIG_IGN);
