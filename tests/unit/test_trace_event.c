@@ -222,7 +222,7 @@ static void test_sink_gets_events(void **state)
 	struct wire_event plain = make_event(1, PATH_TICK, 4000);
 	struct sunk sunk = {0}, other = {0};
 	const struct trace_sink sink = {.context = &sunk, .event = sink_event};
-	const struct trace_sink both = {&other, sink_span, sink_event};
+	const struct trace_sink both = {.context = &other, .span = sink_span, .event = sink_event};
 	struct traced *t = *state;
 
 	assert_int_equal(trace_add_sink(t->trace, &sink), 0);
