@@ -10,7 +10,8 @@ struct parent_search {
 /* What a new async span stands under. */
 struct async_place {
 	u32 path;
-	u64 id; /* of the async span, where that is one */
+	u32 site; /* of the marker that makes it */
+	u64 id;   /* of the async span, where that is one */
 };
 
 static long parent_step(u32 i, struct parent_search *s)
@@ -100,23 +101,24 @@ static __always_inline bool claim_async(struct wire_async *span, u64 now)
 	return __sync_val_compare_and_swap(&span->end_ns, 0, now) == 0;
 }
 
-#define MAKE_SHED 0x80000000u /* with SITE: no record is to be sent of it */
+#define MAKE_SHED 0x80000000u /* with a place's site: no record is to be sent of it */
 
-/* SITE and, where it has some, LABELS are those of the marker that makes it. */
-static __noinline int make_async(struct thread_state *t, const struct wire_async_key *key,
-				 const struct async_place *place, u32 site, const u64 *labels)
+static __always_inline bool place_is_left_out(const struct async_place *place)
+{
+	return is_unsampled(place->path) || (knob_meter && place->site & MAKE_SHED);
+}
+
+/* Puts a new span at PLACE into the table; where they are not NULL, with LABELS. 0 or what the table says. */
+static __noinline long put_async(struct thread_state *t, const struct wire_async_key *key,
+				 const struct async_place *place, const u64 *labels, u64 flags)
 {
 	struct wire_async span = {};
-	struct wire_async *earlier;
 	struct wire_row *row;
-	bool left_out = is_unsampled(place->path) || (knob_meter && site & MAKE_SHED);
-	long err;
 
 	set_head(&span.head, sizeof(span), WIRE_ASYNC, 0, t->serial);
 	span.path = place->path;
 	span.parent = place->id;
-	if (left_out) {
-		count_left_out(place->path);
+	if (place_is_left_out(place)) {
 		span.head.flags = WIRE_LEFT_OUT;
 	} else {
 		span.row = row_of(t, place->path);
@@ -126,29 +128,46 @@ static __noinline int make_async(struct thread_state *t, const struct wire_async
 	}
 	span.process = t->process;
 	span.id = key->id;
-	span.site = site;
+	span.site = place->site;
 	if (labels) {
 		span.head.flags = WIRE_LABELS;
 		__builtin_memcpy(span.labels, labels, sizeof(span.labels));
 	}
 	span.start_ns = bpf_ktime_get_ns();
-	err = bpf_map_update_elem(&async_spans, key, &span, BPF_NOEXIST);
-	if (!err) {
-		count_in_cell(async_made);
-		if (knob_counts)
-			count_begun(key->def);
-		return 0;
-	}
-	earlier = bpf_map_lookup_elem(&async_spans, key);
+	return bpf_map_update_elem(&async_spans, key, &span, flags);
+}
+
+/* Ends the span whose id a new one has. -1, counted: there is none, but no room either. Apart from put_async(): what both
+ * keep on the stack is more than older kernels allow. */
+static __noinline int end_reused(const struct wire_async_key *key, bool left_out)
+{
+	struct wire_async *earlier = key ? bpf_map_lookup_elem(&async_spans, key) : NULL;
+	u64 now = bpf_ktime_get_ns();
+
 	if (!earlier) {
 		if (!left_out)
 			count_loss(LOSS_ASYNC_FULL, 1);
 		return -1;
 	}
 	count_loss(LOSS_ID_REUSED, 1);
-	if (claim_async(earlier, span.start_ns))
-		emit_async(earlier, key->def, span.start_ns, WIRE_ABANDONED);
-	bpf_map_update_elem(&async_spans, key, &span, BPF_ANY);
+	if (claim_async(earlier, now))
+		emit_async(earlier, key->def, now, WIRE_ABANDONED);
+	return 0;
+}
+
+static __always_inline int make_async(struct thread_state *t, const struct wire_async_key *key,
+				      const struct async_place *place, const u64 *labels)
+{
+	bool left_out = place_is_left_out(place);
+
+	if (left_out)
+		count_left_out(place->path);
+	if (!put_async(t, key, place, labels, BPF_NOEXIST))
+		count_in_cell(async_made);
+	else if (end_reused(key, left_out))
+		return -1;
+	else
+		put_async(t, key, place, labels, BPF_ANY);
 	if (knob_counts)
 		count_begun(key->def);
 	return 0;
@@ -178,13 +197,15 @@ static __always_inline int new_async(struct pt_regs *ctx, bool texts)
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
 	async_parent(ctx, t, cookie, &place);
+	place.site = COOKIE_SITE(cookie);
 	if (meter(t, key.def, 2)) {
-		make_async(t, &key, &place, COOKIE_SITE(cookie) | MAKE_SHED, NULL);
+		place.site = COOKIE_SITE(cookie) | MAKE_SHED;
+		make_async(t, &key, &place, NULL);
 		return 0;
 	}
 	place.path = sample(place.path);
 	if (is_unsampled(place.path)) {
-		make_async(t, &key, &place, COOKIE_SITE(cookie), NULL);
+		make_async(t, &key, &place, NULL);
 		return 0;
 	}
 	if (texts && !knob_counts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
@@ -192,9 +213,9 @@ static __always_inline int new_async(struct pt_regs *ctx, bool texts)
 	place.path = path_step(t, place.path, key.def, name)->path;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
 		read_labels(ctx, cookie, labels, texts);
-		make_async(t, &key, &place, COOKIE_SITE(cookie), labels);
+		make_async(t, &key, &place, labels);
 	} else {
-		make_async(t, &key, &place, COOKIE_SITE(cookie), NULL);
+		make_async(t, &key, &place, NULL);
 	}
 	return 0;
 }
@@ -247,7 +268,8 @@ int async_enter(struct pt_regs *ctx)
 		left_out = shed || is_unsampled(place.path);
 		if (!left_out)
 			place.path = path_step(t, place.path, key.def, 0)->path;
-		if (make_async(t, &key, &place, COOKIE_SITE(cookie) | (shed ? MAKE_SHED : 0), NULL))
+		place.site = COOKIE_SITE(cookie) | (shed ? MAKE_SHED : 0);
+		if (make_async(t, &key, &place, NULL))
 			return 0;
 	}
 	if (may_leave_out() && left_out) {
