@@ -13,8 +13,8 @@ const volatile bool knob_totals;        /* spans are added up in rows, no record
 const volatile bool knob_alloc;         /* allocations are counted */
 const volatile bool knob_heap;          /* live blocks are followed */
 const volatile bool knob_returns_kill;  /* who is under seccomp dies of a probed return */
-const volatile bool knob_counts;        /* spans and events are counted, no record is sent of them */
-const volatile u32 knob_sample;         /* --alloc-sample, in bytes; 0: every allocation counts */
+const volatile bool knob_counts; /* spans and events are counted, no record is sent of them */
+const volatile u32 knob_sample;  /* --alloc-sample, in bytes; 0: every allocation counts */
 const volatile u32 sample_log[SAMPLE_LOG_SIZE];
 const volatile u32 sample_weight[SAMPLE_WEIGHT_SIZE];
 const volatile bool knob_eager_forks;  /* the loader is woken for forks */
