@@ -218,8 +218,9 @@ static void test_files(void **state)
 	p.err = cli_parse(3, argv, &p.options);
 	captured_end(&p.said);
 	assert_int_equal(p.err, -EINVAL);
-	assert_string_equal(p.said.text,
-			    "spantrace: --config: cannot read /nowhere/conf: No such file or directory\n");
+	assert_string_equal(
+		p.said.text,
+		"spantrace: --config: cannot read /nowhere/conf: No such file or directory\n");
 }
 
 int main(void)
