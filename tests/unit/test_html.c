@@ -77,7 +77,9 @@ static void test_items(void **state)
 	char *html = export(*state);
 
 	assert_contains(html, "\"lanes\": [1, 2]");
-	assert_contains(html, "\"async\": true, \"spans\": 1, \"segments\": 0, \"events\": 0, \"lanes\": [1]");
+	assert_contains(
+		html,
+		"\"async\": true, \"spans\": 1, \"segments\": 0, \"events\": 0, \"lanes\": [1]");
 	assert_contains(html, "\"app::inner\",\n\t\t\t\"app::outer\",\n\t\t\t\"app::GET /cart\"\n");
 	assert_contains(
 		html,

@@ -497,10 +497,10 @@ u64 kernel_async_alive(const struct kernel *kernel)
 {
 	u64 made = 0, ended = 0;
 
-	for (u32 i = 0; i < ASYNC_CELLS; i++)
+	for (size_t i = 0; i < ASYNC_CELLS; i++)
 		ended += __atomic_load_n(&kernel->skel->bss->async_ended[i * ASYNC_CELL_STRIDE],
 					 __ATOMIC_ACQUIRE);
-	for (u32 i = 0; i < ASYNC_CELLS; i++)
+	for (size_t i = 0; i < ASYNC_CELLS; i++)
 		made += __atomic_load_n(&kernel->skel->bss->async_made[i * ASYNC_CELL_STRIDE],
 					__ATOMIC_RELAXED);
 	return made - ended;
