@@ -2,9 +2,9 @@
 /* Thread spans and events: rules 1, 2 and 5 of the README, on the stack of the thread that hit. */
 
 /* An enter ends the open span of its definition that lives no more: longjmp, an exception or an error
- * return took its frame away without an exit. */
+ * return took its frame away without an exit. NOW is 0 where nobody has asked the clock yet. */
 static __noinline void end_dead_spans(struct thread_state *t, struct task_struct *task, u64 cookie,
-				      u64 sp)
+				      u64 sp, u64 now)
 {
 	struct close_walk walk = {
 		.flags = WIRE_ABANDONED,
@@ -28,7 +28,7 @@ static __noinline void end_dead_spans(struct thread_state *t, struct task_struct
 	search(&s);
 	if (!s.dead)
 		return;
-	walk.now = bpf_ktime_get_ns();
+	walk.now = now ? now : bpf_ktime_get_ns();
 	walk.top = t->depth;
 	walk.to = s.dead - 1;
 	charge_top(t, task, walk.now);
@@ -42,40 +42,51 @@ static __always_inline void forget_too_deep(struct thread_state *t, u64 cookie, 
 		t->too_deep = 0;
 }
 
+/* Puts a frame on top, whatever it finds there. *PARENT is the path that was open. NULL: too deep, counted. */
+static __always_inline struct frame *push_span(struct thread_state *t, struct task_struct *task,
+					       u64 cookie, u64 sp, u64 now, u32 *parent)
+{
+	if (unlikely(t->too_deep))
+		forget_too_deep(t, cookie, sp);
+	if (unlikely(t->open_mask & def_bit(COOKIE_DEF(cookie))) && !t->too_deep)
+		end_dead_spans(t, task, cookie, sp, now);
+	*parent = path_of_top(t, task);
+	return push(t, task, cookie, sp, 0);
+}
+
+static __always_inline void name_frame(struct thread_state *t, struct frame *f, u32 parent, u32 def,
+				       u64 name)
+{
+	struct path_memo *step = path_step(t, parent, def, name);
+
+	f->path = step->path;
+	f->row = step->row;
+	f->id = 0;
+	t->open_mask |= def_bit(def);
+}
+
 /* TEXTS, a constant: the site's labels and name may be strings. */
 static __always_inline int enter_span(struct pt_regs *ctx, bool texts)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
-	struct path_memo *step;
 	struct frame *f;
-	u64 sp, name = 0;
-	u32 def, parent;
+	u64 name = 0;
+	u32 parent;
 
 	if (!t)
 		return 0;
-	def = COOKIE_DEF(cookie);
-	sp = ctx->sp;
-	if (unlikely(t->too_deep))
-		forget_too_deep(t, cookie, sp);
-	if (unlikely(t->open_mask & def_bit(def)) && !t->too_deep)
-		end_dead_spans(t, task, cookie, sp);
-	parent = path_of_top(t, task);
-	f = push(t, task, cookie, sp, 0);
+	f = push_span(t, task, cookie, ctx->sp, 0, &parent);
 	if (!f)
 		return 0;
 	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
 		name = read_name(ctx, task, cookie);
-	step = path_step(t, parent, def, name);
-	f->path = step->path;
-	f->row = step->row;
-	f->id = 0;
+	name_frame(t, f, parent, COOKIE_DEF(cookie), name);
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
 		f->flags |= FRAME_LABELS;
 		read_labels(ctx, cookie, f->labels, texts);
 	}
-	t->open_mask |= def_bit(def);
 	start_frame(t, task, f);
 	return 0;
 }
@@ -120,6 +131,40 @@ static __noinline void exit_below_top(struct thread_state *t, struct task_struct
 	close_walk(&walk);
 }
 
+/* RAW is what the kernel has counted by NOW; NULL: it is still to be asked. */
+static __always_inline void pop_span(struct thread_state *t, struct task_struct *task, u64 cookie,
+				     u64 sp, u64 now, const struct usage *raw)
+{
+	u32 def = COOKIE_DEF(cookie);
+	struct frame *top;
+
+	if (unlikely(t->too_deep)) {
+		forget_too_deep(t, cookie, sp);
+		if (t->too_deep) {
+			t->too_deep--;
+			return;
+		}
+	}
+	if (unlikely(!t->depth || !(t->open_mask & def_bit(def)))) {
+		count_loss(LOSS_ORPHAN_EXIT, 1);
+		return;
+	}
+	top = frame_at(t, t->depth - 1);
+	if (!top)
+		return;
+	if (unlikely(top->def != def || top->flags & FRAME_ASYNC ||
+		     (top->sp != sp && top->open_mask & def_bit(def)))) {
+		exit_below_top(t, task, cookie, sp, now);
+		return;
+	}
+	if (raw)
+		charge(t, task, now, raw);
+	else
+		charge_top(t, task, now);
+	emit_frame(t, top, now, 0);
+	pop_top(t, top);
+}
+
 SEC("uprobe")
 int span_exit(struct pt_regs *ctx)
 {
@@ -127,36 +172,9 @@ int span_exit(struct pt_regs *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
-	struct frame *top;
-	u64 sp;
-	u32 def;
 
-	if (!t)
-		return 0;
-	def = COOKIE_DEF(cookie);
-	sp = ctx->sp;
-	if (unlikely(t->too_deep)) {
-		forget_too_deep(t, cookie, sp);
-		if (t->too_deep) {
-			t->too_deep--;
-			return 0;
-		}
-	}
-	if (unlikely(!t->depth || !(t->open_mask & def_bit(def)))) {
-		count_loss(LOSS_ORPHAN_EXIT, 1);
-		return 0;
-	}
-	top = frame_at(t, t->depth - 1);
-	if (!top)
-		return 0;
-	if (unlikely(top->def != def || top->flags & FRAME_ASYNC ||
-		     (top->sp != sp && top->open_mask & def_bit(def)))) {
-		exit_below_top(t, task, cookie, sp, now);
-		return 0;
-	}
-	charge_top(t, task, now);
-	emit_frame(t, top, now, 0);
-	pop_top(t, top);
+	if (t)
+		pop_span(t, task, cookie, ctx->sp, now, NULL);
 	return 0;
 }
 

@@ -128,6 +128,7 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	if (options->all_processes || !options->follow)
 		bpf_program__set_autoload(skel->progs.process_fork, false);
 	skel->rodata->knob_faults = faults;
+	kernel_want_batches(kernel, options->task_hooks);
 	for (i = KERNEL_SPAN_ENTER_TEXT; faults && i <= KERNEL_EVENT_TEXT; i++)
 		if (bpf_program__set_flags(kernel_program(kernel, i), BPF_F_SLEEPABLE))
 			return -EINVAL;
@@ -142,7 +143,8 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	if (options->heap && bpf_map__set_max_entries(skel->maps.objects, options->heap_objects))
 		return -EINVAL;
 	if (bpf_map__set_max_entries(skel->maps.rings, slots) ||
-	    bpf_map__set_max_entries(skel->maps.sites, options->nsites))
+	    bpf_map__set_max_entries(skel->maps.sites, options->nsites) ||
+	    bpf_map__set_max_entries(skel->maps.batch_markers, options->nsites))
 		return -EINVAL;
 	if (options->rows) {
 		int err = kernel_rows_size(kernel, options->rows);
@@ -347,6 +349,8 @@ struct bpf_program *kernel_program(struct kernel *kernel, enum kernel_program pr
 		return skel->progs.map_return;
 	case KERNEL_MAP_SESSION:
 		return skel->progs.map_session;
+	case KERNEL_BATCH_FETCH:
+		return skel->progs.batch_fetch;
 	default:
 		return skel->progs.event_hit;
 	}
@@ -396,6 +400,7 @@ int kernel_add_process(struct kernel *kernel, pid_t pid)
 
 void kernel_open(struct kernel *kernel, u32 sites)
 {
+	kernel_open_batches(kernel);
 	__atomic_store_n(&kernel->skel->bss->sites_open, sites, __ATOMIC_SEQ_CST);
 }
 

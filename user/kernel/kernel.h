@@ -33,6 +33,7 @@ struct kernel_options {
 	bool usage;        /* cpu, run delay, switches, faults */
 	bool cpu_exact;    /* system time by kernel entries and exits … */
 	bool cpu_faults;   /* … page faults among them */
+	bool task_hooks;   /* programs may stand where tasks exit and exec */
 	bool uprobe_multi; /* programs are loaded for uprobe_multi links, else for perf events */
 	u32 nsites;        /* room in the site table */
 	size_t ring_bytes; /* of each CPU's ring; a power of two, at least a page */
@@ -60,6 +61,7 @@ enum kernel_program {
 	KERNEL_MAP_ENTER,
 	KERNEL_MAP_RETURN,
 	KERNEL_MAP_SESSION,
+	KERNEL_BATCH_FETCH,
 	KERNEL_PROGRAMS,
 };
 
@@ -94,6 +96,12 @@ int kernel_set_async_defs(struct kernel *kernel, const u32 *defs, u32 n);
 int kernel_set_alloc_site(struct kernel *kernel, u32 index, const struct wire_alloc_site *value);
 /* Traces process PID from now on. 0 or -errno. */
 int kernel_add_process(struct kernel *kernel, pid_t pid);
+
+/* A binary with N batched markers, of these cookies (0: not traced), on CLOCK; *FILE is what takes the definition's place in
+ * the cookie of its KERNEL_BATCH_FETCH. 0, -ENOSPC, or -errno where their hooks could not be attached. */
+int kernel_add_batch(struct kernel *kernel, const u64 *cookies, u32 n, u32 clock, u32 *file);
+/* After kernel_close(), before the detach: has what running threads still hold in their buffers fetched. */
+void kernel_fetch_batches(struct kernel *kernel);
 
 /* From here on hits of sites below number SITES count. */
 void kernel_open(struct kernel *kernel, u32 sites);

@@ -26,6 +26,9 @@ struct kernel {
 	struct wire_octave *octaves_taken;
 	u32 *kept; /* rows of threads that have ended, which live blocks name */
 	u32 nkept;
+	u32 nbatch_files, nbatch_markers; /* in the tables of the batched lane */
+	u32 nbatch_open;                  /* of the files, those whose trace has begun */
+	bool task_hooks;
 	kernel_record_fn record;
 	void *context;
 };
@@ -35,6 +38,11 @@ int kernel_rows_size(struct kernel *kernel, u32 rows);
 /* Maps the tables of the aggregated mode. 0 or -errno. */
 int kernel_rows_map(struct kernel *kernel);
 void kernel_rows_unmap(struct kernel *kernel);
+
+/* Between open and load: the hooks of the batched lane. TASK_HOOKS: those at the kernel's own functions too. */
+void kernel_want_batches(struct kernel *kernel, bool task_hooks);
+/* From here on what its binaries do counts. */
+void kernel_open_batches(struct kernel *kernel);
 
 /* Between open and load: samples allocations, one in BYTES on average. */
 void kernel_heap_sample(struct kernel *kernel, u32 bytes);
