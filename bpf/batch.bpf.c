@@ -41,35 +41,38 @@ static __always_inline void batch_event(struct thread_state *t, struct task_stru
 	emit_event(t, &event, flags, WIRE_EVENT_SHORT);
 }
 
-/* Replays one op. */
-static __always_inline void batch_replay(struct thread_state *t, struct task_struct *task,
-					 struct batch *b, u32 k, u64 time, u64 what)
+/* Replays one op of source K. Not static: the verifier looks at it once, whatever led there. */
+__noinline int batch_replay(struct thread_state *t, struct batch *b, u32 k, u64 time, u64 what)
 {
-	const struct batch_news *news = &b->news[k];
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct batch_news *news;
 	u32 marker = BATCH_OP_MARKER(what);
 	struct frame *f;
 	u64 *found, cookie;
 	u32 parent;
 
+	if (!t || !b || k >= BATCH_SOURCES_MAX)
+		return 0;
+	news = &b->news[k];
 	if (marker == BATCH_OP_VALUE) {
 		b->sources[k].value = time;
-		return;
+		return 0;
 	}
 	if (marker >= news->count) {
 		count_loss(LOSS_BATCH_DAMAGED, 1);
-		return;
+		return 0;
 	}
 	marker += news->first;
 	found = bpf_map_lookup_elem(&batch_markers, &marker);
 	if (!found)
-		return;
+		return 0;
 	cookie = *found;
 	time = batch_time(news, time);
 	/* Of before the trace, the fork or the exec; or of a marker that is not wanted. */
 	if (unlikely(time < news->since || !cookie))
-		return;
+		return 0;
 	if (unlikely(session_closed && time > session_closed))
-		return;
+		return 0;
 	if (unlikely(time > b->now))
 		time = b->now;
 	if (unlikely(time < t->last))
@@ -77,7 +80,7 @@ static __always_inline void batch_replay(struct thread_state *t, struct task_str
 	if (COOKIE_FLAGS(cookie) & SITE_OP_ENTER) {
 		f = push_span(t, task, cookie, BATCH_OP_SP(what), time, &parent);
 		if (!f)
-			return;
+			return 0;
 		name_frame(t, f, parent, COOKIE_DEF(cookie), 0);
 		start_frame_at(t, task, f, time, &b->raw);
 	} else if (COOKIE_FLAGS(cookie) & SITE_OP_EXIT) {
@@ -85,6 +88,7 @@ static __always_inline void batch_replay(struct thread_state *t, struct task_str
 	} else {
 		batch_event(t, task, cookie, time, b->sources[k].value);
 	}
+	return 0;
 }
 
 /* Where op I of a buffer is. */
@@ -118,7 +122,7 @@ static long batch_step(u32 i, struct batch_walk *walk)
 	if (likely(b->nnews == 1)) {
 		if (i >= BATCH_OPS || i >= b->news[k].end)
 			return 1;
-		batch_replay(walk->t, walk->task, b, k, b->ops[i].time, b->ops[i].what);
+		batch_replay(walk->t, b, k, b->ops[i].time, b->ops[i].what);
 		return 0;
 	}
 	k = BATCH_SOURCES_MAX;
@@ -135,7 +139,7 @@ static long batch_step(u32 i, struct batch_walk *walk)
 	}
 	if (k >= BATCH_SOURCES_MAX)
 		return 1;
-	batch_replay(walk->t, walk->task, b, k, b->next[k].time, b->next[k].what);
+	batch_replay(walk->t, b, k, b->next[k].time, b->next[k].what);
 	b->news[k].at++;
 	batch_next(b, k);
 	return 0;
@@ -367,7 +371,13 @@ int batch_exit(void *ctx)
 	return batch_last_chance();
 }
 
-/* Before an exec takes the memory. */
+/* Before an exec takes the memory: one of these two. */
+SEC("?tp_btf/sched_prepare_exec")
+int batch_prepare_exec(void *ctx)
+{
+	return batch_last_chance();
+}
+
 SEC("?fentry/begin_new_exec")
 int batch_exec(void *ctx)
 {

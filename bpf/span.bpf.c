@@ -2,10 +2,11 @@
 /* Thread spans and events: rules 1, 2 and 5 of the README, on the stack of the thread that hit. */
 
 /* An enter ends the open span of its definition that lives no more: longjmp, an exception or an error
- * return took its frame away without an exit. NOW is 0 where nobody has asked the clock yet. */
-static __noinline void end_dead_spans(struct thread_state *t, struct task_struct *task, u64 cookie,
-				      u64 sp, u64 now)
+ * return took its frame away without an exit. NOW is 0 where nobody has asked the clock yet. Not static, as some others here,
+ * so that the verifier looks at it once and not at each call. */
+__noinline int end_dead_spans(struct thread_state *t, u64 cookie, u64 sp, u64 now)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct close_walk walk = {
 		.flags = WIRE_ABANDONED,
 		.to_flags = WIRE_ABANDONED,
@@ -16,23 +17,26 @@ static __noinline void end_dead_spans(struct thread_state *t, struct task_struct
 		.def = COOKIE_DEF(cookie),
 		.site = COOKIE_SITE(cookie),
 		.flags = COOKIE_FLAGS(cookie) & SITE_RECURSIVE ? FRAME_RECURSIVE : 0,
-		.top = t->depth,
 		.stack = {.high = ~0ULL},
 	};
 
+	if (!t)
+		return 0;
+	s.top = t->depth;
 	search(&s);
 	if (!s.dead)
-		return;
+		return 0;
 	find_stack(task, sp, &walk.stack);
 	s.stack = walk.stack;
 	search(&s);
 	if (!s.dead)
-		return;
+		return 0;
 	walk.now = now ? now : bpf_ktime_get_ns();
 	walk.top = t->depth;
 	walk.to = s.dead - 1;
 	charge_top(t, task, walk.now);
 	close_walk(&walk);
+	return 0;
 }
 
 /* Spans entered beyond the stack's end are counted, not kept. Those whose C frames are gone are over. */
@@ -49,7 +53,7 @@ static __always_inline struct frame *push_span(struct thread_state *t, struct ta
 	if (unlikely(t->too_deep))
 		forget_too_deep(t, cookie, sp);
 	if (unlikely(t->open_mask & def_bit(COOKIE_DEF(cookie))) && !t->too_deep)
-		end_dead_spans(t, task, cookie, sp, now);
+		end_dead_spans(t, cookie, sp, now);
 	*parent = path_of_top(t, task);
 	return push(t, task, cookie, sp, 0);
 }
@@ -104,9 +108,9 @@ int span_enter_text(struct pt_regs *ctx)
 }
 
 /* An exit at NOW that is not the plain one of the span on top. */
-static __noinline void exit_below_top(struct thread_state *t, struct task_struct *task, u64 cookie,
-				      u64 sp, u64 now)
+__noinline int exit_below_top(struct thread_state *t, u64 cookie, u64 sp, u64 now)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct close_walk walk = {
 		.now = now,
 		.flags = WIRE_ABANDONED,
@@ -116,19 +120,22 @@ static __noinline void exit_below_top(struct thread_state *t, struct task_struct
 		.sp = sp,
 		.def = COOKIE_DEF(cookie),
 		.site = COOKIE_SITE(cookie),
-		.top = t->depth,
 	};
 
+	if (!t)
+		return 0;
+	s.top = t->depth;
 	search(&s);
 	if (!s.nearest) {
 		count_loss(LOSS_ORPHAN_EXIT, 1);
-		return;
+		return 0;
 	}
 	find_stack(task, sp, &walk.stack);
 	walk.top = t->depth;
 	walk.to = (s.same_sp ? s.same_sp : s.nearest) - 1;
 	charge_top(t, task, now);
 	close_walk(&walk);
+	return 0;
 }
 
 /* RAW is what the kernel has counted by NOW; NULL: it is still to be asked. */
@@ -154,7 +161,7 @@ static __always_inline void pop_span(struct thread_state *t, struct task_struct 
 		return;
 	if (unlikely(top->def != def || top->flags & FRAME_ASYNC ||
 		     (top->sp != sp && top->open_mask & def_bit(def)))) {
-		exit_below_top(t, task, cookie, sp, now);
+		exit_below_top(t, cookie, sp, now);
 		return;
 	}
 	if (raw)

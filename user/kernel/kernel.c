@@ -128,7 +128,7 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	if (options->all_processes || !options->follow)
 		bpf_program__set_autoload(skel->progs.process_fork, false);
 	skel->rodata->knob_faults = faults;
-	kernel_want_batches(kernel, options->task_hooks);
+	kernel_want_batches(kernel, options);
 	for (i = KERNEL_SPAN_ENTER_TEXT; faults && i <= KERNEL_EVENT_TEXT; i++)
 		if (bpf_program__set_flags(kernel_program(kernel, i), BPF_F_SLEEPABLE))
 			return -EINVAL;

@@ -33,6 +33,7 @@ struct kernel_options {
 	bool usage;        /* cpu, run delay, switches, faults */
 	bool cpu_exact;    /* system time by kernel entries and exits … */
 	bool cpu_faults;   /* … page faults among them */
+	bool prepare_exec; /* there is a tracepoint before an exec */
 	bool task_hooks;   /* programs may stand where tasks exit and exec */
 	bool uprobe_multi; /* programs are loaded for uprobe_multi links, else for perf events */
 	u32 nsites;        /* room in the site table */

@@ -11,14 +11,16 @@
 
 #define CALIBRATE_NS 20000000
 
-void kernel_want_batches(struct kernel *kernel, bool task_hooks)
+/* Where there is none before an exec or, up to 6.15, at an exit, what the last buffer holds is lost with it. */
+void kernel_want_batches(struct kernel *kernel, const struct kernel_options *options)
 {
 	struct spantrace_bpf *skel = kernel->skel;
 
-	kernel->task_hooks = task_hooks;
 	bpf_program__set_autoload(skel->progs.batch_switch, true);
-	bpf_program__set_autoload(skel->progs.batch_exit, task_hooks);
-	bpf_program__set_autoload(skel->progs.batch_exec, task_hooks);
+	bpf_program__set_autoload(skel->progs.batch_exit, options->task_hooks);
+	bpf_program__set_autoload(skel->progs.batch_prepare_exec, options->prepare_exec);
+	bpf_program__set_autoload(skel->progs.batch_exec,
+				  options->task_hooks && !options->prepare_exec);
 }
 
 static u64 monotonic_ns(void)
@@ -75,20 +77,26 @@ static void calibrate(struct kernel *kernel)
 			(u64)((double)(ns_end - ns) / (double)(tick_end - tick) * 0x1p32);
 }
 
+static int attach_hook(struct bpf_program *program, struct bpf_link **link)
+{
+	if (!bpf_program__autoload(program) || *link)
+		return 0;
+	*link = bpf_program__attach(program);
+	return *link ? 0 : -errno;
+}
+
 static int attach_hooks(struct kernel *kernel)
 {
 	struct spantrace_bpf *skel = kernel->skel;
+	int err = attach_hook(skel->progs.batch_switch, &skel->links.batch_switch);
 
-	if (skel->links.batch_switch)
-		return 0;
-	skel->links.batch_switch = bpf_program__attach(skel->progs.batch_switch);
-	if (!skel->links.batch_switch)
-		return -errno;
-	if (!kernel->task_hooks)
-		return 0;
-	skel->links.batch_exit = bpf_program__attach(skel->progs.batch_exit);
-	skel->links.batch_exec = bpf_program__attach(skel->progs.batch_exec);
-	return skel->links.batch_exit && skel->links.batch_exec ? 0 : -errno;
+	if (!err)
+		err = attach_hook(skel->progs.batch_exit, &skel->links.batch_exit);
+	if (!err)
+		err = attach_hook(skel->progs.batch_prepare_exec, &skel->links.batch_prepare_exec);
+	if (!err)
+		err = attach_hook(skel->progs.batch_exec, &skel->links.batch_exec);
+	return err;
 }
 
 int kernel_add_batch(struct kernel *kernel, const u64 *cookies, u32 n, u32 clock, u32 *file)

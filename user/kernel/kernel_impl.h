@@ -28,7 +28,6 @@ struct kernel {
 	u32 nkept;
 	u32 nbatch_files, nbatch_markers; /* in the tables of the batched lane */
 	u32 nbatch_open;                  /* of the files, those whose trace has begun */
-	bool task_hooks;
 	kernel_record_fn record;
 	void *context;
 };
@@ -39,8 +38,8 @@ int kernel_rows_size(struct kernel *kernel, u32 rows);
 int kernel_rows_map(struct kernel *kernel);
 void kernel_rows_unmap(struct kernel *kernel);
 
-/* Between open and load: the hooks of the batched lane. TASK_HOOKS: those at the kernel's own functions too. */
-void kernel_want_batches(struct kernel *kernel, bool task_hooks);
+/* Between open and load: the hooks of the batched lane. */
+void kernel_want_batches(struct kernel *kernel, const struct kernel_options *options);
 /* From here on what its binaries do counts. */
 void kernel_open_batches(struct kernel *kernel);
 
