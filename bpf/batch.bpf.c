@@ -250,6 +250,8 @@ __noinline int batch_sync(u32 why)
 	}
 	if (!walk.b->nnews)
 		goto out;
+	if (unlikely(!walk.t->announced))
+		announce(walk.t, walk.task);
 	walk.b->now = bpf_ktime_get_ns();
 	read_usage(walk.task, &walk.b->raw);
 	if (why)
@@ -351,6 +353,28 @@ int BPF_PROG(batch_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (t && t->batched)
 		batch_sync(!preempt && prev_state ? BATCH_SWITCH_VOLUNTARY
 						  : BATCH_SWITCH_INVOLUNTARY);
+	return 0;
+}
+
+/* A child has its parent's buffers: it may end before it asks for the first fetch. Their ops up to here are the parent's. */
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(batch_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct batch *from = bpf_task_storage_get(&batches, parent, NULL, 0), *to;
+	struct thread_state *t;
+
+	if (!from || parent->mm == child->mm)
+		return 0;
+	t = make_thread(child);
+	if (!t)
+		return 0;
+	to = bpf_task_storage_get(&batches, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!to) {
+		count_loss(LOSS_NO_STATE, 1);
+		return 0;
+	}
+	__builtin_memcpy(to->sources, from->sources, sizeof(to->sources));
+	t->batched = 1;
 	return 0;
 }
 

@@ -28,6 +28,9 @@ static __noinline void end_thread(struct thread_state *t, struct task_struct *ta
 	struct close_walk walk = {.flags = WIRE_OPEN, .to_flags = WIRE_OPEN};
 	struct wire_thread_end *record;
 
+	/* A thread that came by a fork with a buffer that it never used. */
+	if (!t->announced && !t->last)
+		return;
 	walk.now = trace_time();
 	if (knob_cpu_exact && t->stay)
 		settle_stay(t, run_clock(task));

@@ -799,7 +799,7 @@ SPANTRACE_ONCE_ void SPANTRACE_BATCH_(fetch)(struct SPANTRACE_BATCH_(buffer) *b,
 SPANTRACE_INLINE_ static void SPANTRACE_BATCH_(put)(struct SPANTRACE_BATCH_(buffer) *b,
 						    unsigned long long time,
 						    unsigned long long what,
-						    unsigned long long now)
+						    unsigned long long now, int due)
 {
 	unsigned long long state = b->state;
 	struct SPANTRACE_BATCH_(op) *op = &b->ops[state & 0xff];
@@ -807,7 +807,7 @@ SPANTRACE_INLINE_ static void SPANTRACE_BATCH_(put)(struct SPANTRACE_BATCH_(buff
 	op->time = time;
 	op->what = what;
 	__atomic_store_n(&b->state, state + 1, __ATOMIC_RELEASE);
-	if (__builtin_expect((state & 0xff) == SPANTRACE_BATCH_OPS_ - 1 || now >= b->deadline, 0))
+	if (__builtin_expect((state & 0xff) == SPANTRACE_BATCH_OPS_ - 1 || due, 0))
 		SPANTRACE_BATCH_(fetch)(b, now);
 }
 
@@ -829,6 +829,24 @@ SPANTRACE_INLINE_ static void SPANTRACE_BATCH_(end)(struct SPANTRACE_BATCH_(buff
 	b->busy = 0;
 }
 
+/* An enter: what a fetch takes that is due goes before the span. */
+SPANTRACE_ONCE_ void SPANTRACE_BATCH_(enter)(unsigned long long what)
+{
+	struct SPANTRACE_BATCH_(buffer) *b = &SPANTRACE_BATCH_(this);
+	unsigned long long now;
+
+	if (!SPANTRACE_BATCH_(begin)(b))
+		return;
+	now = SPANTRACE_BATCH_(clock)();
+	if (__builtin_expect(now >= b->deadline, 0)) {
+		SPANTRACE_BATCH_(fetch)(b, now);
+		now = SPANTRACE_BATCH_(clock)();
+	}
+	SPANTRACE_BATCH_(put)(b, now, what, now, 0);
+	SPANTRACE_BATCH_(end)(b);
+}
+
+/* An exit or event: a fetch comes after it, and takes it along. */
 SPANTRACE_ONCE_ void SPANTRACE_BATCH_(add)(unsigned long long what)
 {
 	struct SPANTRACE_BATCH_(buffer) *b = &SPANTRACE_BATCH_(this);
@@ -837,7 +855,7 @@ SPANTRACE_ONCE_ void SPANTRACE_BATCH_(add)(unsigned long long what)
 	if (!SPANTRACE_BATCH_(begin)(b))
 		return;
 	now = SPANTRACE_BATCH_(clock)();
-	SPANTRACE_BATCH_(put)(b, now, what, now);
+	SPANTRACE_BATCH_(put)(b, now, what, now, now >= b->deadline);
 	SPANTRACE_BATCH_(end)(b);
 }
 
@@ -850,8 +868,8 @@ SPANTRACE_ONCE_ void SPANTRACE_BATCH_(add_value)(unsigned long long what, long l
 		return;
 	now = SPANTRACE_BATCH_(clock)();
 	__asm__("" : "=r"(bits) : "0"(value));
-	SPANTRACE_BATCH_(put)(b, bits, SPANTRACE_BATCH_VALUE_, now);
-	SPANTRACE_BATCH_(put)(b, now, what, now);
+	SPANTRACE_BATCH_(put)(b, bits, SPANTRACE_BATCH_VALUE_, now, 0);
+	SPANTRACE_BATCH_(put)(b, now, what, now, now >= b->deadline);
 	SPANTRACE_BATCH_(end)(b);
 }
 
@@ -922,7 +940,7 @@ struct SPANTRACE_BATCH_(scope) {
 				SPANTRACE_BATCHED_NOTE_(provider, name, "__exit", "1", ""),   \
 			SPANTRACE_NOTE_(provider, name, "__enter", "")                        \
 				SPANTRACE_NOTE_(provider, name, "__exit", ""),                \
-			SPANTRACE_BATCH_(add)(spantrace_what); spantrace_exit = spantrace_what + 1); \
+			SPANTRACE_BATCH_(enter)(spantrace_what); spantrace_exit = spantrace_what + 1); \
 		spantrace_exit;                                                               \
 	})
 
@@ -953,7 +971,7 @@ SPANTRACE_INLINE_ static void SPANTRACE_BATCH_(leave)(const struct SPANTRACE_BAT
 #define SPAN_SCOPE(provider, name) SPANTRACE_BATCH_SCOPE_(__COUNTER__, provider, name)
 #define SPAN_ENTER(provider, name)                             \
 	SPANTRACE_BATCH_ONE_(provider, name, "__enter", "", "", \
-			     SPANTRACE_BATCH_(add)(spantrace_what))
+			     SPANTRACE_BATCH_(enter)(spantrace_what))
 #define SPAN_EXIT(provider, name)                             \
 	SPANTRACE_BATCH_ONE_(provider, name, "__exit", "", "", \
 			     SPANTRACE_BATCH_(add)(spantrace_what))

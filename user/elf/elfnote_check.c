@@ -172,6 +172,7 @@ static const char *check_batched(const struct elfnote_file *file, struct elfnote
 	if (site->place < fetch->begin || site->place >= fetch->end)
 		return "its place is not in the table of batched markers";
 	site->number = (u32)(site->place - fetch->begin);
+	site->sema_vaddr = fetch->site.sema_vaddr;
 	site->nop = ELFNOTE_NOP_NONE;
 	return NULL;
 }

@@ -17,6 +17,7 @@ void kernel_want_batches(struct kernel *kernel, const struct kernel_options *opt
 	struct spantrace_bpf *skel = kernel->skel;
 
 	bpf_program__set_autoload(skel->progs.batch_switch, true);
+	bpf_program__set_autoload(skel->progs.batch_fork, options->follow);
 	bpf_program__set_autoload(skel->progs.batch_exit, options->task_hooks);
 	bpf_program__set_autoload(skel->progs.batch_prepare_exec, options->prepare_exec);
 	bpf_program__set_autoload(skel->progs.batch_exec,
@@ -90,6 +91,8 @@ static int attach_hooks(struct kernel *kernel)
 	struct spantrace_bpf *skel = kernel->skel;
 	int err = attach_hook(skel->progs.batch_switch, &skel->links.batch_switch);
 
+	if (!err)
+		err = attach_hook(skel->progs.batch_fork, &skel->links.batch_fork);
 	if (!err)
 		err = attach_hook(skel->progs.batch_exit, &skel->links.batch_exit);
 	if (!err)
