@@ -15,6 +15,13 @@ struct batch_walk {
 	struct thread_state *t;
 	struct batch *b;
 	struct task_struct *task;
+	u32 at; /* the next op */
+	/* A span without children, met last: its two ops, and what it is where the stack is as it is. 0: none. */
+	u32 row;
+	u32 path;
+	u32 site;
+	u32 parent; /* path */
+	u64 enter, exit;
 };
 
 static __always_inline u64 batch_time(const struct batch_news *news, u64 time)
@@ -112,17 +119,133 @@ static __always_inline void batch_next(struct batch *b, u32 k)
 	}
 }
 
-/* Step I of a replay. One source: its ops are here. Several: the earliest op of all is next. */
+/* Whether the ops FIRST and LAST are both ends of a span that makes no difference to the stack. Notes in WALK what it is. */
+static __noinline bool batch_is_leaf(struct batch_walk *walk, u32 k, u64 first, u64 last)
+{
+	struct thread_state *t = walk->t;
+	struct batch_news *news;
+	u32 enter = BATCH_OP_MARKER(first), exit = BATCH_OP_MARKER(last);
+	struct path_memo *step;
+	u64 *found, cookie;
+
+	if (k >= BATCH_SOURCES_MAX)
+		return false;
+	news = &walk->b->news[k];
+	walk->enter = 0;
+	if (BATCH_OP_SP(first) != BATCH_OP_SP(last) || enter >= news->count || exit >= news->count)
+		return false;
+	enter += news->first;
+	exit += news->first;
+	found = bpf_map_lookup_elem(&batch_markers, &enter);
+	if (!found || !(COOKIE_FLAGS(*found) & SITE_OP_ENTER))
+		return false;
+	cookie = *found;
+	found = bpf_map_lookup_elem(&batch_markers, &exit);
+	if (!found || !(COOKIE_FLAGS(*found) & SITE_OP_EXIT) ||
+	    COOKIE_DEF(*found) != COOKIE_DEF(cookie) || t->open_mask & def_bit(COOKIE_DEF(cookie)))
+		return false;
+	walk->parent = path_of_top(t, walk->task);
+	step = path_step(t, walk->parent, COOKIE_DEF(cookie), 0);
+	walk->path = step->path;
+	walk->row = step->row;
+	walk->site = COOKIE_SITE(cookie);
+	walk->enter = first;
+	walk->exit = last;
+	return true;
+}
+
+static __always_inline void batch_emit_leaf(const struct batch_walk *walk, u64 start, u64 busy,
+					    u64 system)
+{
+	struct frame f = {
+		.path = walk->path,
+		.site = walk->site,
+		.start = start,
+		.self_ns = busy,
+		.self_system = system,
+	};
+
+	if (system)
+		emit_short(walk->t, &f, start + busy, system, 0, WIRE_SPAN_SPLIT);
+	else
+		emit_short(walk->t, &f, start + busy, 0, 0, WIRE_SPAN_SHORT);
+}
+
+/* Takes a span without children in one step: most spans are such. What a span costs the stack's bookkeeping is saved where
+ * nothing happened since the op before but running. False: it is to be replayed op by op. */
+static __always_inline bool batch_leaf(struct batch_walk *walk, struct batch *b, u32 k,
+				       const struct batch_op *ops)
+{
+	const struct batch_news *news = &b->news[k];
+	struct thread_state *t = walk->t;
+	u64 start, end, busy, slice, system, self_system;
+	struct wire_row *row;
+	struct frame *top;
+
+	if (unlikely(ops[0].what != walk->enter || ops[1].what != walk->exit) &&
+	    !batch_is_leaf(walk, k, ops[0].what, ops[1].what))
+		return false;
+	start = batch_time(news, ops[0].time);
+	end = batch_time(news, ops[1].time);
+	/* The first of all has the time before it to settle; nonsense is looked at elsewhere. */
+	if (unlikely(!walk->at || t->depth >= FRAMES_NEAR || t->too_deep || start < news->since ||
+		     start < t->last || end < start || end > b->now || session_closed))
+		return false;
+	busy = end - start;
+	slice = start - t->last;
+	row = NULL;
+	if (knob_totals) {
+		row = row_at(walk->row);
+		if (unlikely(!row || !row_add_duration(walk->row, busy, 0)))
+			return false;
+	}
+	self_system = knob_usage ? take_due(t, walk->parent, slice) : 0;
+	system = knob_usage ? take_due(t, walk->path, busy) : 0;
+	if (row) {
+		row->count++;
+		if (~busy > row->least_ns)
+			row->least_ns = ~busy;
+		if (busy > row->most_ns)
+			row->most_ns = busy;
+		row->wall_ns += busy;
+		row->busy_ns += busy;
+		row->self_ns += busy;
+		row->system_ns += system;
+		row->self_system_ns += system;
+	} else {
+		batch_emit_leaf(walk, start, busy, system);
+	}
+	t->last = end;
+	t->inside += busy;
+	t->usage.system += self_system + system;
+	top = t->depth ? frame_at(t, t->depth - 1) : NULL;
+	if (top) {
+		top->self_ns += slice;
+		top->self_system += self_system;
+		t->inside += slice;
+	}
+	return true;
+}
+
+/* A step of a replay. One source: its ops are here. Several: the earliest op of all is next. */
 static long batch_step(u32 i, struct batch_walk *walk)
 {
 	struct batch *b = walk->b;
 	u64 time, earliest = ~0ULL;
 	u32 k = b->from % BATCH_SOURCES_MAX, j;
+	u32 at = walk->at, end;
 
 	if (likely(b->nnews == 1)) {
-		if (i >= BATCH_OPS || i >= b->news[k].end)
+		end = b->news[k].end;
+		if (at >= end || at >= BATCH_OPS)
 			return 1;
-		batch_replay(walk->t, b, k, b->ops[i].time, b->ops[i].what);
+		if (at + 1 < end && at < BATCH_OPS - 1 && batch_leaf(walk, b, k, &b->ops[at])) {
+			walk->at = at + 2;
+			return 0;
+		}
+		walk->at = at + 1;
+		walk->enter = 0;
+		batch_replay(walk->t, b, k, b->ops[at].time, b->ops[at].what);
 		return 0;
 	}
 	k = BATCH_SOURCES_MAX;
