@@ -11,6 +11,9 @@
  * A thread that runs is behind by less than a deadline. At the end of a trace the loader visits each CPU: then none is.
  */
 
+/* More than a buffer can have been full since the last look: it lies. */
+#define BATCH_LAPS_MAX (1u << 24)
+
 struct batch_walk {
 	struct thread_state *t;
 	struct batch *b;
@@ -283,13 +286,13 @@ static __always_inline bool batch_look(struct batch *b, struct task_struct *task
 		return false;
 	/* The library that it belongs to was unloaded. */
 	if (bpf_probe_read_user(&head, sizeof(head), (const void *)source->address) ||
-	    head.magic != (source->address ^ BATCH_MAGIC)) {
+	    head.magic != (source->address ^ BATCH_MAGIC) || (u32)head.born != source->born) {
 		source->address = 0;
 		return false;
 	}
 	lap = head.state >> 32;
 	used = (u32)head.state;
-	if (used > BATCH_OPS) {
+	if (used > BATCH_OPS || lap - source->lap > BATCH_LAPS_MAX) {
 		count_loss(LOSS_BATCH_DAMAGED, 1);
 		source->address = 0;
 		return false;
@@ -301,7 +304,8 @@ static __always_inline bool batch_look(struct batch *b, struct task_struct *task
 	if (lap != source->lap) {
 		u64 full = (u64)(lap - source->lap) * BATCH_OPS;
 
-		if (unlikely(full != source->used))
+		/* Once the trace is over the program may fill buffers that nobody is told of. */
+		if (unlikely(full != source->used) && !session_closed)
 			count_loss(LOSS_BATCH_OPS, full - source->used);
 		source->lap = lap;
 		source->used = 0;
@@ -396,9 +400,16 @@ static __noinline void batch_add_source(struct batch *b, u64 address, u32 file)
 	struct batch_head head;
 	u32 k, slot = BATCH_SOURCES_MAX;
 
+	if (bpf_probe_read_user(&head, sizeof(head), (const void *)address)) {
+		count_loss(LOSS_BATCH_DAMAGED, 1);
+		return;
+	}
 	for (k = 0; k < BATCH_SOURCES_MAX; k++) {
-		if (b->sources[k].address == address)
-			return;
+		if (b->sources[k].address == address) {
+			if (b->sources[k].born == (u32)head.born)
+				return;
+			b->sources[k].address = 0;
+		}
 		if (!b->sources[k].address)
 			slot = k;
 	}
@@ -406,15 +417,12 @@ static __noinline void batch_add_source(struct batch *b, u64 address, u32 file)
 		count_loss(LOSS_BATCH_SOURCES, 1);
 		return;
 	}
-	if (bpf_probe_read_user(&head, sizeof(head), (const void *)address)) {
-		count_loss(LOSS_BATCH_DAMAGED, 1);
-		return;
-	}
 	b->sources[slot].address = address;
 	b->sources[slot].file = file;
 	/* What stands in it may be older than the trace: each op's time says. */
 	b->sources[slot].lap = head.state >> 32;
 	b->sources[slot].used = 0;
+	b->sources[slot].born = (u32)head.born;
 	b->sources[slot].dropped = (u32)head.dropped;
 }
 

@@ -143,6 +143,8 @@ struct batch_source {
 	u32 lap;  /* what was fetched: how often the buffer was full by then … */
 	u32 used; /* … and ops of it since */
 	u32 dropped;
+	u32 born;
+	u32 reserved;
 	u64 value; /* of the event that comes next */
 };
 

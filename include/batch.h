@@ -33,7 +33,7 @@ struct batch_head {
 	u64 clock;    /* BATCH_CLOCK_TSC: the clock of the ops and CLOCK_MONOTONIC at one instant */
 	u64 clock_ns;
 	u64 busy; /* for the program alone */
-	u64 reserved;
+	u64 born; /* when it was fetched first: another buffer can have the address of one that is gone */
 };
 
 struct batch_buffer {

@@ -701,7 +701,7 @@ struct SPANTRACE_BATCH_(buffer) {
 	unsigned long long clock;    /* SPANTRACE_TSC: the two clocks at one instant */
 	unsigned long long clock_ns;
 	unsigned long long busy;
-	unsigned long long reserved;
+	unsigned long long born; /* when it was fetched first */
 	struct SPANTRACE_BATCH_(op) ops[SPANTRACE_BATCH_OPS_];
 };
 
@@ -776,6 +776,8 @@ SPANTRACE_ONCE_ void SPANTRACE_BATCH_(fetch)(struct SPANTRACE_BATCH_(buffer) *b,
 	__asm__("" : "=r"(address) : "0"(b)); /* a cast that both languages are content with */
 	b->magic = address ^ 0x7370616e62617463ULL;
 	b->deadline = now + SPANTRACE_BATCH_PERIOD_;
+	if (!b->born)
+		b->born = now;
 #ifdef SPANTRACE_TSC
 	b->clock = SPANTRACE_BATCH_(clock)();
 	b->clock_ns = SPANTRACE_BATCH_(ns)();
