@@ -305,8 +305,12 @@
 	".4byte " clock "\n"                                                               \
 	"994: .balign 4\n"                                                                 \
 	".popsection\n"                                                                    \
+	".pushsection spantrace_sites,\"aw" _SDT_ASM_AUTOGROUP "\",\"nobits\"\n"           \
+	".zero 1\n" /* there is such a table, also where no marker is */                   \
+	".popsection\n"                                                                    \
 	".hidden __start_spantrace_sites\n"                                                \
-	".hidden __stop_spantrace_sites\n"
+	".hidden __stop_spantrace_sites\n"                                                 \
+	SPANTRACE_SEMAPHORE_(SPANTRACE_BATCH_SEMAPHORE_)
 
 #endif /* SPANTRACE_BATCHED */
 /* clang-format on */
@@ -705,17 +709,18 @@ struct SPANTRACE_BATCH_(buffer) {
 	struct SPANTRACE_BATCH_(op) ops[SPANTRACE_BATCH_OPS_];
 };
 
-/* One a thread and binary. Neither C nor C++11 can say that of a variable in a header; the assembler can. */
-__asm__(".ifndef " SPANTRACE_BATCH_SYMBOL_ "\n"
-	".pushsection .tbss." SPANTRACE_BATCH_SYMBOL_
-	",\"awTG\",\"nobits\"," SPANTRACE_BATCH_SYMBOL_ ",comdat\n"
-	".weak " SPANTRACE_BATCH_SYMBOL_ "\n"
-	".hidden " SPANTRACE_BATCH_SYMBOL_ "\n"
-	".type " SPANTRACE_BATCH_SYMBOL_ ",\"tls_object\"\n"
-	".size " SPANTRACE_BATCH_SYMBOL_ ",3520\n"
-	".balign 64\n" SPANTRACE_BATCH_SYMBOL_ ": .zero 3520\n"
-	".popsection\n"
-	".endif\n");
+/* One a thread and binary. Neither C nor C++11 can say that of a variable in a header; the assembler can. Inside a function,
+ * since link-time optimisation looks at what stands outside of them, and takes it for an ordinary variable. */
+#define SPANTRACE_BATCH_DEFINE_(symbol)                                                    \
+	".ifndef " symbol "\n"                                                             \
+	".pushsection .tbss." symbol ",\"awTG\",\"nobits\"," symbol ",comdat\n"            \
+	".weak " symbol "\n"                                                               \
+	".hidden " symbol "\n"                                                             \
+	".type " symbol ",\"tls_object\"\n"                                                \
+	".size " symbol ",3520\n"                                                          \
+	".balign 64\n" symbol ": .zero 3520\n"                                            \
+	".popsection\n"                                                                    \
+	".endif\n"
 extern __thread struct SPANTRACE_BATCH_(buffer) SPANTRACE_BATCH_(this) __asm__(
 	SPANTRACE_BATCH_SYMBOL_) __attribute__((visibility("hidden")));
 
@@ -784,10 +789,15 @@ SPANTRACE_ONCE_ void SPANTRACE_BATCH_(fetch)(struct SPANTRACE_BATCH_(buffer) *b,
 #endif
 	{
 #if defined(__x86_64__)
-		SPANTRACE_ASM_(SPANTRACE_FETCH_(SPANTRACE_BATCH_CLOCK_) : : "D"(b) : "memory");
+		SPANTRACE_ASM_(SPANTRACE_FETCH_(SPANTRACE_BATCH_CLOCK_)
+				       SPANTRACE_BATCH_DEFINE_(SPANTRACE_BATCH_SYMBOL_)
+			       :
+			       : "D"(b)
+			       : "memory");
 #else
 		register struct SPANTRACE_BATCH_(buffer) *argument __asm__("x0") = b;
 		SPANTRACE_ASM_(SPANTRACE_FETCH_(SPANTRACE_BATCH_CLOCK_)
+				       SPANTRACE_BATCH_DEFINE_(SPANTRACE_BATCH_SYMBOL_)
 			       :
 			       : "r"(argument)
 			       : "memory");
