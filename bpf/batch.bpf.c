@@ -18,13 +18,6 @@ struct batch_walk {
 	struct thread_state *t;
 	struct batch *b;
 	struct task_struct *task;
-	u32 at; /* the next op */
-	/* A span without children, met last: its two ops, and what it is where the stack is as it is. 0: none. */
-	u32 row;
-	u32 path;
-	u32 site;
-	u32 parent; /* path */
-	u64 enter, exit;
 };
 
 static __always_inline u64 batch_time(const struct batch_news *news, u64 time)
@@ -35,8 +28,8 @@ static __always_inline u64 batch_time(const struct batch_news *news, u64 time)
 }
 
 /* An event of the batched lane, at NOW. */
-static __always_inline void batch_event(struct thread_state *t, struct task_struct *task,
-					u64 cookie, u64 now, u64 value)
+static __noinline void batch_event(struct thread_state *t, struct task_struct *task, u64 cookie,
+				   u64 now, u64 value)
 {
 	u8 flags = COOKIE_FLAGS(cookie) & SITE_HAS_VALUE ? WIRE_VALUE : 0;
 	struct path_memo *step = path_step(t, path_of_top(t, task), COOKIE_DEF(cookie), 0);
@@ -123,7 +116,8 @@ static __always_inline void batch_next(struct batch *b, u32 k)
 }
 
 /* Whether the ops FIRST and LAST are both ends of a span that makes no difference to the stack. Notes in WALK what it is. */
-static __noinline bool batch_is_leaf(struct batch_walk *walk, u32 k, u64 first, u64 last)
+static __noinline __attribute__((unused)) bool batch_is_leaf(struct batch_walk *walk, u32 k,
+							     u64 first, u64 last)
 {
 	struct thread_state *t = walk->t;
 	struct batch_news *news;
@@ -134,7 +128,7 @@ static __noinline bool batch_is_leaf(struct batch_walk *walk, u32 k, u64 first, 
 	if (k >= BATCH_SOURCES_MAX)
 		return false;
 	news = &walk->b->news[k];
-	walk->enter = 0;
+	walk->b->leaf.enter = 0;
 	if (BATCH_OP_SP(first) != BATCH_OP_SP(last) || enter >= news->count || exit >= news->count)
 		return false;
 	enter += news->first;
@@ -147,31 +141,35 @@ static __noinline bool batch_is_leaf(struct batch_walk *walk, u32 k, u64 first, 
 	if (!found || !(COOKIE_FLAGS(*found) & SITE_OP_EXIT) ||
 	    COOKIE_DEF(*found) != COOKIE_DEF(cookie) || t->open_mask & def_bit(COOKIE_DEF(cookie)))
 		return false;
-	walk->parent = path_of_top(t, walk->task);
-	step = path_step(t, walk->parent, COOKIE_DEF(cookie), 0);
-	walk->path = step->path;
-	walk->row = step->row;
-	walk->site = COOKIE_SITE(cookie);
-	walk->enter = first;
-	walk->exit = last;
+	walk->b->leaf.parent = path_of_top(t, walk->task);
+	step = path_step(t, walk->b->leaf.parent, COOKIE_DEF(cookie), 0);
+	walk->b->leaf.path = step->path;
+	walk->b->leaf.row = step->row;
+	walk->b->leaf.site = COOKIE_SITE(cookie);
+	walk->b->leaf.enter = first;
+	walk->b->leaf.exit = last;
 	return true;
 }
 
+/* SIZE is a constant, with the system time or without it. */
 static __always_inline void batch_emit_leaf(const struct batch_walk *walk, u64 start, u64 busy,
-					    u64 system)
+					    u64 system, u32 size)
 {
-	struct frame f = {
-		.path = walk->path,
-		.site = walk->site,
-		.start = start,
-		.self_ns = busy,
-		.self_system = system,
-	};
+	struct wire_span *record = ring_reserve(size);
 
-	if (system)
-		emit_short(walk->t, &f, start + busy, system, 0, WIRE_SPAN_SPLIT);
-	else
-		emit_short(walk->t, &f, start + busy, 0, 0, WIRE_SPAN_SHORT);
+	if (!record)
+		return;
+	set_head(&record->head, size, WIRE_SPAN, 0, walk->t->serial);
+	record->path = walk->b->leaf.path;
+	record->site = walk->b->leaf.site;
+	record->start_ns = start;
+	record->busy_ns = busy;
+	record->self_ns = busy;
+	if (size > WIRE_SPAN_SHORT) {
+		record->usage.system_ns = system;
+		record->usage.self_system_ns = system;
+	}
+	ring_submit(record);
 }
 
 /* Takes a span without children in one step: most spans are such. What a span costs the stack's bookkeeping is saved where
@@ -185,25 +183,26 @@ static __always_inline bool batch_leaf(struct batch_walk *walk, struct batch *b,
 	struct wire_row *row;
 	struct frame *top;
 
-	if (unlikely(ops[0].what != walk->enter || ops[1].what != walk->exit) &&
+	if (unlikely(ops[0].what != walk->b->leaf.enter || ops[1].what != walk->b->leaf.exit) &&
 	    !batch_is_leaf(walk, k, ops[0].what, ops[1].what))
 		return false;
 	start = batch_time(news, ops[0].time);
 	end = batch_time(news, ops[1].time);
 	/* The first of all has the time before it to settle; nonsense is looked at elsewhere. */
-	if (unlikely(!walk->at || t->depth >= FRAMES_NEAR || t->too_deep || start < news->since ||
-		     start < t->last || end < start || end > b->now || session_closed))
+	if (unlikely(!walk->b->at || t->depth >= FRAMES_NEAR || t->too_deep ||
+		     start < news->since || start < t->last || end < start || end > b->now ||
+		     session_closed))
 		return false;
 	busy = end - start;
 	slice = start - t->last;
 	row = NULL;
 	if (knob_totals) {
-		row = row_at(walk->row);
-		if (unlikely(!row || !row_add_duration(walk->row, busy, 0)))
+		row = row_at(walk->b->leaf.row);
+		if (unlikely(!row || !row_add_duration(walk->b->leaf.row, busy, 0)))
 			return false;
 	}
-	self_system = knob_usage ? take_due(t, walk->parent, slice) : 0;
-	system = knob_usage ? take_due(t, walk->path, busy) : 0;
+	self_system = knob_usage ? take_due(t, walk->b->leaf.parent, slice) : 0;
+	system = knob_usage ? take_due(t, walk->b->leaf.path, busy) : 0;
 	if (row) {
 		row->count++;
 		if (~busy > row->least_ns)
@@ -215,8 +214,10 @@ static __always_inline bool batch_leaf(struct batch_walk *walk, struct batch *b,
 		row->self_ns += busy;
 		row->system_ns += system;
 		row->self_system_ns += system;
+	} else if (system) {
+		batch_emit_leaf(walk, start, busy, system, WIRE_SPAN_SPLIT);
 	} else {
-		batch_emit_leaf(walk, start, busy, system);
+		batch_emit_leaf(walk, start, busy, 0, WIRE_SPAN_SHORT);
 	}
 	t->last = end;
 	t->inside += busy;
@@ -231,23 +232,23 @@ static __always_inline bool batch_leaf(struct batch_walk *walk, struct batch *b,
 }
 
 /* A step of a replay. One source: its ops are here. Several: the earliest op of all is next. */
-static long batch_step(u32 i, struct batch_walk *walk)
+static __attribute__((unused)) long batch_step(u32 i, struct batch_walk *walk)
 {
 	struct batch *b = walk->b;
 	u64 time, earliest = ~0ULL;
 	u32 k = b->from % BATCH_SOURCES_MAX, j;
-	u32 at = walk->at, end;
+	u32 at = walk->b->at, end;
 
 	if (likely(b->nnews == 1)) {
 		end = b->news[k].end;
 		if (at >= end || at >= BATCH_OPS)
 			return 1;
 		if (at + 1 < end && at < BATCH_OPS - 1 && batch_leaf(walk, b, k, &b->ops[at])) {
-			walk->at = at + 2;
+			walk->b->at = at + 2;
 			return 0;
 		}
-		walk->at = at + 1;
-		walk->enter = 0;
+		walk->b->at = at + 1;
+		walk->b->leaf.enter = 0;
 		batch_replay(walk->t, b, k, b->ops[at].time, b->ops[at].what);
 		return 0;
 	}
@@ -277,7 +278,7 @@ static __always_inline bool batch_look(struct batch *b, struct task_struct *task
 	struct batch_source *source = &b->sources[k];
 	struct batch_news *news = &b->news[k];
 	struct wire_batch_file *file;
-	struct batch_head head;
+	struct batch_head *head = &b->head;
 	u32 lap, used;
 
 	news->at = 0;
@@ -285,21 +286,21 @@ static __always_inline bool batch_look(struct batch *b, struct task_struct *task
 	if (!source->address)
 		return false;
 	/* The library that it belongs to was unloaded. */
-	if (bpf_probe_read_user(&head, sizeof(head), (const void *)source->address) ||
-	    head.magic != (source->address ^ BATCH_MAGIC) || (u32)head.born != source->born) {
+	if (bpf_probe_read_user(head, sizeof(*head), (const void *)source->address) ||
+	    head->magic != (source->address ^ BATCH_MAGIC) || (u32)head->born != source->born) {
 		source->address = 0;
 		return false;
 	}
-	lap = head.state >> 32;
-	used = (u32)head.state;
+	lap = head->state >> 32;
+	used = (u32)head->state;
 	if (used > BATCH_OPS || lap - source->lap > BATCH_LAPS_MAX) {
 		count_loss(LOSS_BATCH_DAMAGED, 1);
 		source->address = 0;
 		return false;
 	}
-	if (unlikely((u32)head.dropped != source->dropped)) {
-		count_loss(LOSS_BATCH_OPS, (u32)head.dropped - source->dropped);
-		source->dropped = (u32)head.dropped;
+	if (unlikely((u32)head->dropped != source->dropped)) {
+		count_loss(LOSS_BATCH_OPS, (u32)head->dropped - source->dropped);
+		source->dropped = (u32)head->dropped;
 	}
 	if (lap != source->lap) {
 		u64 full = (u64)(lap - source->lap) * BATCH_OPS;
@@ -322,8 +323,8 @@ static __always_inline bool batch_look(struct batch *b, struct task_struct *task
 	news->since = file->since_ns;
 	if (news->since < task->start_time)
 		news->since = task->start_time;
-	news->tsc = head.clock;
-	news->tsc_ns = head.clock_ns;
+	news->tsc = head->clock;
+	news->tsc_ns = head->clock_ns;
 	return true;
 }
 
@@ -354,6 +355,14 @@ static __always_inline void batch_before_switch(struct thread_state *t, struct u
 		--*count;
 }
 
+#ifdef SMALL_STACK
+/* Where all functions of a program share 512 bytes of stack, up to 6.12, hits have none left for a replay below them: there
+ * the loader takes the object that is built so, and refuses batched markers. */
+__noinline int batch_sync(u32 why)
+{
+	return why >> 31;
+}
+#else
 /* Not static, so that the verifier looks at it once and not at each call. */
 __noinline int batch_sync(u32 why)
 {
@@ -369,6 +378,8 @@ __noinline int batch_sync(u32 why)
 		return 0;
 	walk.b->busy = 1;
 	walk.b->nnews = 0;
+	walk.b->at = 0;
+	walk.b->leaf.enter = 0;
 	for (k = 0; k < BATCH_SOURCES_MAX; k++) {
 		if (!batch_look(walk.b, walk.task, k))
 			continue;
@@ -393,20 +404,21 @@ out:
 	walk.b->busy = 0;
 	return 0;
 }
+#endif
 
 /* Notes a buffer of the thread that fires for the first time, in FILE. */
 static __noinline void batch_add_source(struct batch *b, u64 address, u32 file)
 {
-	struct batch_head head;
+	struct batch_head *head = &b->head;
 	u32 k, slot = BATCH_SOURCES_MAX;
 
-	if (bpf_probe_read_user(&head, sizeof(head), (const void *)address)) {
+	if (bpf_probe_read_user(head, sizeof(*head), (const void *)address)) {
 		count_loss(LOSS_BATCH_DAMAGED, 1);
 		return;
 	}
 	for (k = 0; k < BATCH_SOURCES_MAX; k++) {
 		if (b->sources[k].address == address) {
-			if (b->sources[k].born == (u32)head.born)
+			if (b->sources[k].born == (u32)head->born)
 				return;
 			b->sources[k].address = 0;
 		}
@@ -420,10 +432,10 @@ static __noinline void batch_add_source(struct batch *b, u64 address, u32 file)
 	b->sources[slot].address = address;
 	b->sources[slot].file = file;
 	/* What stands in it may be older than the trace: each op's time says. */
-	b->sources[slot].lap = head.state >> 32;
+	b->sources[slot].lap = head->state >> 32;
 	b->sources[slot].used = 0;
-	b->sources[slot].born = (u32)head.born;
-	b->sources[slot].dropped = (u32)head.dropped;
+	b->sources[slot].born = (u32)head->born;
+	b->sources[slot].dropped = (u32)head->dropped;
 }
 
 /* A buffer is full, or its deadline has passed. */

@@ -49,8 +49,8 @@ struct frame {
 	u32 site;
 	u16 def;
 	u16 flags;
-	u32 row;                /* aggregated mode; 0: none */
-	u64 labels[LABELS_MAX]; /* FRAME_LABELS */
+	u32 row;                             /* aggregated mode; 0: none */
+	u64 labels[LABELS_MAX];              /* FRAME_LABELS */
 	struct wire_alloc_counts alloc_base; /* the thread's when it began */
 	struct wire_alloc_counts self_alloc;
 };
@@ -120,12 +120,12 @@ struct thread_state {
 	struct alloc_call call;
 	struct map_call map;
 	struct wire_alloc_counts alloc; /* all that it has allocated */
-	u64 sample_left; /* bytes until the next sample; 0: not drawn yet */
+	u64 sample_left;                /* bytes until the next sample; 0: not drawn yet */
 	u32 first_row;
 	u32 stay;        /* enum stay: why it is in the kernel */
 	u32 system_path; /* where the last system tick fell */
 	u32 shy; /* image in which a return was left alone for seccomp, see alloc.bpf.c; 0: none */
-	u32 batched;     /* uses the batched lane */
+	u32 batched; /* uses the batched lane */
 	u32 reserved;
 	struct path_memo memo[PATH_MEMO];
 	struct frame frames[FRAMES_NEAR];
@@ -157,6 +157,15 @@ struct batch_news {
 	u64 tsc, tsc_ns;
 };
 
+/* A span without children, met last: its two ops, and what it is while the stack is as it is. */
+struct batch_leaf {
+	u64 enter, exit; /* enter 0: none */
+	u32 row;
+	u32 path;
+	u32 parent; /* path */
+	u32 site;
+};
+
 /* The batched lane of one thread. */
 struct batch {
 	struct batch_source sources[BATCH_SOURCES_MAX];
@@ -167,7 +176,9 @@ struct batch {
 	u32 nnews; /* sources that have any */
 	u32 from;  /* the last of those */
 	u32 busy;
-	u32 reserved;
+	u32 at; /* the next op */
+	struct batch_leaf leaf;
+	struct batch_head head;         /* as just read */
 	struct batch_op ops[BATCH_OPS]; /* as fetched */
 };
 

@@ -11,7 +11,7 @@
 
 #include "types.h"
 
-#define BATCH_OPS 216u
+#define BATCH_OPS 200u
 #define BATCH_MAGIC \
 	0x7370616e62617463ULL /* xor the buffer's address: it is a buffer that was fetched once */
 
@@ -46,6 +46,6 @@ struct batch_buffer {
 #define BATCH_CLOCK_TSC       1 /* x86-64: the time stamp counter, arm64: cntvct_el0 */
 
 _Static_assert(sizeof(struct batch_head) == 64, "as in usdt/spantrace.h");
-_Static_assert(sizeof(struct batch_buffer) == 3520, "as in usdt/spantrace.h");
+_Static_assert(sizeof(struct batch_buffer) == 3264, "as in usdt/spantrace.h");
 
 #endif

@@ -677,7 +677,7 @@ template <> struct size_of_label<const void *const> {
 
 #ifdef SPANTRACE_BATCHED
 
-#define SPANTRACE_BATCH_OPS_   216
+#define SPANTRACE_BATCH_OPS_   200
 #define SPANTRACE_BATCH_VALUE_ 0xffffu /* what of the op before an event: its time is the event's value */
 
 /* A buffer for each clock, since a binary may be made of files of both kinds. */
@@ -696,7 +696,7 @@ struct SPANTRACE_BATCH_(op) {
 	unsigned long long what; /* stack pointer << 16 | number of the marker */
 };
 
-/* As spantrace reads it: include/batch.h. 3520 bytes, of which a thread touches none before it is traced. */
+/* As spantrace reads it: include/batch.h. 3264 bytes, of which a thread touches none before it is traced. */
 struct SPANTRACE_BATCH_(buffer) {
 	unsigned long long magic;
 	unsigned long long state;    /* how often it was full << 32 | ops in it */
@@ -717,8 +717,8 @@ struct SPANTRACE_BATCH_(buffer) {
 	".weak " symbol "\n"                                                               \
 	".hidden " symbol "\n"                                                             \
 	".type " symbol ",\"tls_object\"\n"                                                \
-	".size " symbol ",3520\n"                                                          \
-	".balign 64\n" symbol ": .zero 3520\n"                                            \
+	".size " symbol ",3264\n"                                                          \
+	".balign 64\n" symbol ": .zero 3264\n"                                            \
 	".popsection\n"                                                                    \
 	".endif\n"
 extern __thread struct SPANTRACE_BATCH_(buffer) SPANTRACE_BATCH_(this) __asm__(

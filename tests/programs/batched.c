@@ -245,9 +245,9 @@ static void mode_lies(void)
 	for (long i = 0; i < times; i++) {
 		lies[1] = (unsigned long long)(i % 7)
 			  << 32; /* keep it where the program itself can go on */
-		for (int j = 8; j < 440; j++)
+		for (int j = 8; j < 408; j++)
 			lies[j] = (unsigned long long)random() << 33 ^ (unsigned long long)random();
-		lies[1] += (unsigned long long)(i % 216);
+		lies[1] += (unsigned long long)(i % 200);
 		lies[2] = (unsigned long long)i * 0x9e3779b97f4a7c15ULL;
 		lies[3] = 0;
 		if (i % 5 == 0)

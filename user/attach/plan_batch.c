@@ -24,6 +24,10 @@ static int refuse(struct plan *plan, const struct plan_file *file, const struct 
 		return plan_refuse_site(
 			plan, file, site,
 			"the table of batched markers is full; choose files with -p");
+	if (err == -EOPNOTSUPP)
+		return plan_refuse_site(
+			plan, file, site,
+			"batched spans need a kernel whose BPF programs have a stack of their own: Linux 6.13");
 	return plan_refuse_site(plan, file, site, strerror(-err));
 }
 
