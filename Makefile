@@ -30,7 +30,7 @@ WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototy
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE \
 	-I$(OUTPUT) $(CFLAGS)
-LIBS := -lcurl -lbpf -lelf -lz -lcapstone -lpthread -lm
+LIBS := -lcurl -lmicrohttpd -lbpf -lelf -lz -lcapstone -ljansson -lpthread -lm
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Werror \
 	-Wno-unused-parameter -Wno-missing-declarations
 
@@ -40,12 +40,13 @@ LIB_OBJ := $(LIB_SRC:%.c=$(OUTPUT)/%.o)
 SKELETON := $(OUTPUT)/spantrace.skel.h $(OUTPUT)/spantrace_small.skel.h
 ASSETS := $(patsubst %,$(OUTPUT)/%.h,$(wildcard exporters/*.js exporters/*.css))
 RULES := $(OUTPUT)/user/pair/programs.rules.h
+COZ_SHIM := $(OUTPUT)/libspantrace-coz.so
 
 .PHONY: all help clean install deps demo demo-postgres format tidy FORCE
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
 
-all: $(OUTPUT)/spantrace examples compile_commands.json
+all: $(OUTPUT)/spantrace $(COZ_SHIM) examples compile_commands.json
 
 help:
 	@sed -n '4,12s/^# \{0,1\}//p' Makefile
@@ -109,9 +110,15 @@ compile_commands.json: Makefile $(LIB_SRC) user/main.c
 			"$$sep" "$(CURDIR)" $$f "$(CC) $(ALL_CFLAGS)" $$f; sep=,; \
 	done; printf '\n]\n'; } >$@
 
+# Preloaded into programs, so it carries no sanitizer and nothing that its own flags bring.
+$(COZ_SHIM): usdt/coz_shim.c include/coz.h
+	$(call msg,SHIM,$@)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 -g -fPIC -shared -fvisibility=hidden \
+		-Wl,-z,defs -Wl,-soname,$(@F) $< -ldl -lpthread -o $@
+
 # --- examples for people, targets for tests ---------------------------------------------------------
 
-EXAMPLES := $(patsubst usdt/%.c,$(OUTPUT)/usdt/%,$(wildcard usdt/*.c)) \
+EXAMPLES := $(patsubst usdt/%.c,$(OUTPUT)/usdt/%,$(filter-out usdt/coz_shim.c,$(wildcard usdt/*.c))) \
 	$(if $(shell command -v $(CXX)),$(patsubst usdt/%.cc,$(OUTPUT)/usdt/%,$(wildcard usdt/*.cc)))
 
 .PHONY: examples
@@ -143,10 +150,16 @@ demo-postgres: deps
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
-		$(DESTDIR)$(PREFIX)/share/doc/spantrace
+		$(DESTDIR)$(PREFIX)/share/doc/spantrace $(DESTDIR)$(PREFIX)/lib/systemd/system \
+		$(DESTDIR)/etc/spantrace
 	install -m 755 $(OUTPUT)/spantrace $(DESTDIR)$(PREFIX)/bin/spantrace
+	install -m 644 $(COZ_SHIM) $(DESTDIR)$(PREFIX)/lib/libspantrace-coz.so
 	install -m 644 usdt/spantrace.h $(DESTDIR)$(PREFIX)/include/spantrace.h
 	install -m 644 README.md LICENSE $(DESTDIR)$(PREFIX)/share/doc/spantrace/
+	sed 's|/usr/local|$(PREFIX)|' user/service/spantrace.service \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/spantrace.service
+	[ -e $(DESTDIR)/etc/spantrace/spantrace.conf ] || \
+		install -m 600 user/service/spantrace.conf $(DESTDIR)/etc/spantrace/
 
 clean:
 	$(call msg,CLEAN,$(OUTPUT))

@@ -294,7 +294,8 @@ static __always_inline int alloc_begin(struct pt_regs *ctx)
 	if (unlikely(bytes >> ADDRESS_BITS))
 		return ALLOC_NO_RETURN; /* it fails, whatever the allocator */
 	weight = bytes;
-	if (knob_sample && !sample_hits(t, bytes, &weight, &n)) {
+	if (is_unsampled(path_of_top(t, task)) ||
+	    (knob_sample && !sample_hits(t, bytes, &weight, &n))) {
 		n = 0;
 		/* The old block of a realloc goes all the same. */
 		if (!moves || !knob_heap)

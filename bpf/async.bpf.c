@@ -10,7 +10,8 @@ struct parent_search {
 /* What a new async span stands under. */
 struct async_place {
 	u32 path;
-	u64 id; /* of the async span, where that is one */
+	u32 site; /* of the marker that makes it */
+	u64 id;   /* of the async span, where that is one */
 };
 
 static long parent_step(u32 i, struct parent_search *s)
@@ -34,7 +35,7 @@ static __always_inline void place_on_top(struct thread_state *t, struct async_pl
 	struct frame *top = t->depth ? frame_at(t, t->depth - 1) : NULL;
 
 	place->path = top ? top->path : PATH_ROOT;
-	place->id = top && top->flags & FRAME_ASYNC ? top->id : 0;
+	place->id = top && top->flags & FRAME_ASYNC && !is_left_out(top) ? top->id : 0;
 }
 
 /* The place of a new async span: under the parent it names, else on this thread. */
@@ -66,10 +67,16 @@ static __noinline void async_parent(struct pt_regs *ctx, struct thread_state *t,
 }
 
 /* Sends the record of an async span that is over. */
-static __noinline void emit_async(const struct wire_async *span, u64 now, u8 flags)
+static __noinline void emit_async(const struct wire_async *span, u32 def, u64 now, u8 flags)
 {
 	struct wire_async *record;
 
+	if (may_leave_out() && span->head.flags & WIRE_LEFT_OUT)
+		return;
+	if (knob_counts) {
+		count_ended(def);
+		return;
+	}
 	if (knob_totals && row_take_async(span, now, flags))
 		return;
 	record = ring_reserve(sizeof(*record));
@@ -94,44 +101,75 @@ static __always_inline bool claim_async(struct wire_async *span, u64 now)
 	return __sync_val_compare_and_swap(&span->end_ns, 0, now) == 0;
 }
 
-/* SITE and, where it has some, LABELS are those of the marker that makes it. */
-static __noinline int make_async(struct thread_state *t, const struct wire_async_key *key,
-				 const struct async_place *place, u32 site, const u64 *labels)
+#define MAKE_SHED 0x80000000u /* with a place's site: no record is to be sent of it */
+
+static __always_inline bool place_is_left_out(const struct async_place *place)
+{
+	return is_unsampled(place->path) || (knob_meter && place->site & MAKE_SHED);
+}
+
+/* Puts a new span at PLACE into the table; where they are not NULL, with LABELS. 0 or what the table says. */
+static __noinline long put_async(struct thread_state *t, const struct wire_async_key *key,
+				 const struct async_place *place, const u64 *labels, u64 flags)
 {
 	struct wire_async span = {};
-	struct wire_async *earlier;
 	struct wire_row *row;
-	long err;
 
 	set_head(&span.head, sizeof(span), WIRE_ASYNC, 0, t->serial);
 	span.path = place->path;
 	span.parent = place->id;
-	span.row = row_of(t, place->path);
-	row = row_at(span.row);
-	if (row)
-		row->async = 1;
+	if (place_is_left_out(place)) {
+		span.head.flags = WIRE_LEFT_OUT;
+	} else {
+		span.row = row_of(t, place->path);
+		row = row_at(span.row);
+		if (row)
+			row->async = 1;
+	}
 	span.process = t->process;
 	span.id = key->id;
-	span.site = site;
+	span.site = place->site;
 	if (labels) {
 		span.head.flags = WIRE_LABELS;
 		__builtin_memcpy(span.labels, labels, sizeof(span.labels));
 	}
 	span.start_ns = bpf_ktime_get_ns();
-	err = bpf_map_update_elem(&async_spans, key, &span, BPF_NOEXIST);
-	if (!err) {
-		count_in_cell(async_made);
-		return 0;
-	}
-	earlier = bpf_map_lookup_elem(&async_spans, key);
+	return bpf_map_update_elem(&async_spans, key, &span, flags);
+}
+
+/* Ends the span whose id a new one has. -1, counted: there is none, but no room either. Apart from put_async(): what both
+ * keep on the stack is more than older kernels allow. */
+static __noinline int end_reused(const struct wire_async_key *key, bool left_out)
+{
+	struct wire_async *earlier = key ? bpf_map_lookup_elem(&async_spans, key) : NULL;
+	u64 now = bpf_ktime_get_ns();
+
 	if (!earlier) {
-		count_loss(LOSS_ASYNC_FULL, 1);
+		if (!left_out)
+			count_loss(LOSS_ASYNC_FULL, 1);
 		return -1;
 	}
 	count_loss(LOSS_ID_REUSED, 1);
-	if (claim_async(earlier, span.start_ns))
-		emit_async(earlier, span.start_ns, WIRE_ABANDONED);
-	bpf_map_update_elem(&async_spans, key, &span, BPF_ANY);
+	if (claim_async(earlier, now))
+		emit_async(earlier, key->def, now, WIRE_ABANDONED);
+	return 0;
+}
+
+static __always_inline int make_async(struct thread_state *t, const struct wire_async_key *key,
+				      const struct async_place *place, const u64 *labels)
+{
+	bool left_out = place_is_left_out(place);
+
+	if (left_out)
+		count_left_out(place->path);
+	if (!put_async(t, key, place, labels, BPF_NOEXIST))
+		count_in_cell(async_made);
+	else if (end_reused(key, left_out))
+		return -1;
+	else
+		put_async(t, key, place, labels, BPF_ANY);
+	if (knob_counts)
+		count_begun(key->def);
 	return 0;
 }
 
@@ -159,14 +197,25 @@ static __always_inline int new_async(struct pt_regs *ctx, bool texts)
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
 	async_parent(ctx, t, cookie, &place);
-	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
+	place.site = COOKIE_SITE(cookie);
+	if (meter(t, key.def, 2)) {
+		place.site = COOKIE_SITE(cookie) | MAKE_SHED;
+		make_async(t, &key, &place, NULL);
+		return 0;
+	}
+	place.path = sample(place.path);
+	if (is_unsampled(place.path)) {
+		make_async(t, &key, &place, NULL);
+		return 0;
+	}
+	if (texts && !knob_counts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
 		name = read_name(ctx, task, cookie);
 	place.path = path_step(t, place.path, key.def, name)->path;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
 		read_labels(ctx, cookie, labels, texts);
-		make_async(t, &key, &place, COOKIE_SITE(cookie), labels);
+		make_async(t, &key, &place, labels);
 	} else {
-		make_async(t, &key, &place, COOKIE_SITE(cookie), NULL);
+		make_async(t, &key, &place, NULL);
 	}
 	return 0;
 }
@@ -193,24 +242,43 @@ int async_enter(struct pt_regs *ctx)
 	struct wire_async *span;
 	struct async_place place;
 	struct frame *f;
+	u64 sp = ctx->sp; /* here: the compiler must not make one pointer of two accesses */
+	bool shed, left_out;
+	u32 parent;
 
+	barrier_var(sp);
 	if (!t)
 		return 0;
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
+	parent = path_of_top(t, task);
 	span = bpf_map_lookup_elem(&async_spans, &key);
 	if (span) {
 		place.path = span->path;
+		left_out = span->head.flags & WIRE_LEFT_OUT;
+		meter(t, key.def, 2);
 	} else if (COOKIE_FLAGS(cookie) & SITE_HAS_NEW) {
-		count_loss(LOSS_ORPHAN_ENTER, 1);
+		count_orphan(key.def, LOSS_ORPHAN_ENTER);
 		return 0;
 	} else {
 		place_on_top(t, &place);
-		place.path = path_step(t, place.path, key.def, 0)->path;
-		if (make_async(t, &key, &place, COOKIE_SITE(cookie), NULL))
+		shed = meter(t, key.def, 4);
+		if (!shed)
+			place.path = sample(place.path);
+		left_out = shed || is_unsampled(place.path);
+		if (!left_out)
+			place.path = path_step(t, place.path, key.def, 0)->path;
+		place.site = COOKIE_SITE(cookie) | (shed ? MAKE_SHED : 0);
+		if (make_async(t, &key, &place, NULL))
 			return 0;
 	}
-	f = push(t, task, cookie, ctx->sp, FRAME_ASYNC);
+	if (may_leave_out() && left_out) {
+		push_left_out(t, task, cookie, sp,
+			      FRAME_ASYNC | (is_unsampled(place.path) ? 0 : FRAME_SHED), key.id,
+			      parent, place.path);
+		return 0;
+	}
+	f = push(t, task, cookie, sp, FRAME_ASYNC);
 	if (!f)
 		return 0;
 	f->path = place.path;
@@ -240,7 +308,7 @@ static __noinline bool leave_async(struct thread_state *t, struct task_struct *t
 SEC("uprobe")
 int async_exit(struct pt_regs *ctx)
 {
-	u64 now = bpf_ktime_get_ns();
+	u64 now = time_at_once();
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
@@ -254,24 +322,29 @@ int async_exit(struct pt_regs *ctx)
 	top = t->depth ? frame_at(t, t->depth - 1) : NULL;
 	if (likely(top && top->flags & FRAME_ASYNC && top->id == id &&
 		   top->def == COOKIE_DEF(cookie))) {
+		if (is_left_out(top)) {
+			pop_left_out(t, task, top);
+			return 0;
+		}
+		now = time_if_late(now);
 		charge_top(t, task, now);
 		emit_frame(t, top, now, 0);
 		pop_top(t, top);
 		return 0;
 	}
-	if (leave_async(t, task, COOKIE_DEF(cookie), id, now))
+	if (leave_async(t, task, COOKIE_DEF(cookie), id, time_if_late(now)))
 		return 0;
 	if (t->too_deep)
 		t->too_deep--;
 	else
-		count_loss(LOSS_ORPHAN_EXIT, 1);
+		count_orphan(COOKIE_DEF(cookie), LOSS_ORPHAN_EXIT);
 	return 0;
 }
 
 SEC("uprobe")
 int async_close(struct pt_regs *ctx)
 {
-	u64 now = bpf_ktime_get_ns();
+	u64 now = time_at_once();
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
@@ -284,13 +357,14 @@ int async_close(struct pt_regs *ctx)
 		return 0;
 	span = bpf_map_lookup_elem(&async_spans, &key);
 	if (!span) {
-		count_loss(LOSS_ORPHAN_EXIT, 1);
+		count_orphan(key.def, LOSS_ORPHAN_EXIT);
 		return 0;
 	}
+	now = time_if_late(now);
 	if (t->depth)
 		leave_async(t, task, key.def, key.id, now);
 	if (claim_async(span, now)) {
-		emit_async(span, now, 0);
+		emit_async(span, key.def, now, 0);
 		if (bpf_map_delete_elem(&async_spans, &key) == 0)
 			count_in_cell(async_ended);
 	}

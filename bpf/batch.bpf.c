@@ -32,9 +32,19 @@ static __noinline void batch_event(struct thread_state *t, struct task_struct *t
 				   u64 now, u64 value)
 {
 	u8 flags = COOKIE_FLAGS(cookie) & SITE_HAS_VALUE ? WIRE_VALUE : 0;
-	struct path_memo *step = path_step(t, path_of_top(t, task), COOKIE_DEF(cookie), 0);
+	u32 parent = path_of_top(t, task);
 	struct wire_event event = {};
+	struct path_memo *step;
 
+	if (knob_counts) {
+		count_event(COOKIE_DEF(cookie));
+		return;
+	}
+	if (meter(t, COOKIE_DEF(cookie), 1) || is_unsampled(parent)) {
+		count_left_out(parent);
+		return;
+	}
+	step = path_step(t, parent, COOKIE_DEF(cookie), 0);
 	if (knob_totals && row_take_event(step->row, value, flags))
 		return;
 	event.path = step->path;
@@ -183,6 +193,9 @@ static __always_inline bool batch_leaf(struct batch_walk *walk, struct batch *b,
 	struct wire_row *row;
 	struct frame *top;
 
+	/* Counted, metered and sampled one by one. */
+	if (knob_counts || may_leave_out())
+		return false;
 	if (unlikely(ops[0].what != walk->b->leaf.enter || ops[1].what != walk->b->leaf.exit) &&
 	    !batch_is_leaf(walk, k, ops[0].what, ops[1].what))
 		return false;

@@ -20,7 +20,7 @@ static long write_open(u32 i, struct open_walk *walk)
 	f = frame_at(walk->t, walk->depth - 1 - i);
 	if (!f)
 		return 1;
-	if (f->flags & FRAME_DEAD)
+	if (f->flags & FRAME_DEAD || is_left_out(f) || is_forgotten(walk->t, f))
 		return 0;
 	set_head(&record.head, sizeof(record), WIRE_SPAN, WIRE_OPEN, walk->t->serial);
 	if (f->flags & FRAME_ASYNC)

@@ -34,6 +34,8 @@ static __noinline void end_thread(struct thread_state *t, struct task_struct *ta
 	walk.now = trace_time();
 	if (knob_cpu_exact && t->stay)
 		settle_stay(t, run_clock(task));
+	if (knob_meter && t->shed_epoch != shed_epoch)
+		forget_shed(t, task);
 	t->stay = STAY_NONE; /* a new program begins in no system call of the old one's */
 	charge_top(t, task, walk.now);
 	walk.top = t->depth;

@@ -11,6 +11,8 @@ static __always_inline void map_count(struct thread_state *t, u64 before, u64 af
 {
 	struct wire_row *row = row_at(alloc_row(t, top_of(t)));
 
+	if (is_unsampled(path_of_top(t, bpf_get_current_task_btf())))
+		return;
 	if (!row) {
 		count_loss(LOSS_ALLOC_ROWS, 1);
 		return;

@@ -13,7 +13,8 @@ const volatile bool knob_totals;        /* spans are added up in rows, no record
 const volatile bool knob_alloc;         /* allocations are counted */
 const volatile bool knob_heap;          /* live blocks are followed */
 const volatile bool knob_returns_kill;  /* who is under seccomp dies of a probed return */
-const volatile u32 knob_sample;         /* --alloc-sample, in bytes; 0: every allocation counts */
+const volatile bool knob_counts; /* spans and events are counted, no record is sent of them */
+const volatile u32 knob_sample;  /* --alloc-sample, in bytes; 0: every allocation counts */
 const volatile u32 sample_log[SAMPLE_LOG_SIZE];
 const volatile u32 sample_weight[SAMPLE_WEIGHT_SIZE];
 const volatile bool knob_eager_forks;  /* the loader is woken for forks */
@@ -23,6 +24,8 @@ const volatile u32 knob_tick_ns = 4000000; /* of the kernel's clock */
 const volatile u32 knob_cpus = 1; /* rings; a power of two, so that it masks a CPU number */
 const volatile u64
 	knob_cgroup; /* -a: only what runs in the cgroup with this id or below it; 0: all */
+const volatile u32 knob_chance; /* --sample, of a root span in 2^-32; 0: none is left out */
+const volatile bool knob_meter; /* --max-overhead: hits are counted, definitions can be shed */
 const volatile u32 knob_self;   /* -a: the process that is not traced, spantrace */
 const volatile u32 knob_pid_ns; /* whose numbers of processes are told; 0: the machine's own */
 
@@ -37,6 +40,7 @@ u32 paths_used = PATHS_RESERVED;
 u32 rows_used = 1;
 u32 octaves_used = 1;
 u32 processes_shy; /* images in which a return was left alone for seccomp */
+u32 shed_epoch;    /* rises each time that the probes of a definition have been taken out */
 
 /* How many were put into async_spans and taken out, for the loader to know when there is nothing to look for. A cell a CPU:
  * one for all would go from cache to cache. */
@@ -167,6 +171,15 @@ struct {
 	__type(value, u32);
 } free_octaves SEC(".maps");
 
+/* knob_counts: COUNTS_MAX numbers a CPU, read by the loader as they are. The loader sizes it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, struct wire_count);
+} counts SEC(".maps");
+
 /* Live blocks. The loader sizes it, and takes out those of a process that has ended. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -191,6 +204,21 @@ struct {
 	__type(key, struct wire_async_key);
 	__type(value, struct wire_async);
 } async_spans SEC(".maps");
+
+/* --max-overhead: hits by process and definition, and the definitions' states. The loader sizes them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct wire_meter_key);
+	__type(value, u64);
+} meters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct wire_def_state);
+} def_states SEC(".maps");
 
 /* Where a thread reads strings to, apart from its state, which most threads need alone. */
 struct {

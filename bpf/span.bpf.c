@@ -46,16 +46,33 @@ static __always_inline void forget_too_deep(struct thread_state *t, u64 cookie, 
 		t->too_deep = 0;
 }
 
-/* Puts a frame on top, whatever it finds there. *PARENT is the path that was open. NULL: too deep, counted. */
+/* Puts a frame on top, whatever it finds there. *PARENT is the path that was open. NULL: too deep or left out,
+ * counted. */
 static __always_inline struct frame *push_span(struct thread_state *t, struct task_struct *task,
 					       u64 cookie, u64 sp, u64 now, u32 *parent)
 {
+	struct frame *f;
+	bool shed;
+	u32 path;
+
 	if (unlikely(t->too_deep))
 		forget_too_deep(t, cookie, sp);
 	if (unlikely(t->open_mask & def_bit(COOKIE_DEF(cookie))) && !t->too_deep)
 		end_dead_spans(t, cookie, sp, now);
 	*parent = path_of_top(t, task);
-	return push(t, task, cookie, sp, 0);
+	shed = meter(t, COOKIE_DEF(cookie), 2);
+	path = shed ? *parent : sample(*parent);
+	if (shed || is_unsampled(path)) {
+		if (push_left_out(t, task, cookie, sp, shed ? FRAME_SHED : 0, 0, *parent, path)) {
+			t->open_mask |= def_bit(COOKIE_DEF(cookie));
+			count_left_out(path);
+		}
+		return NULL;
+	}
+	f = push(t, task, cookie, sp, 0);
+	if (f && knob_counts)
+		count_begun(COOKIE_DEF(cookie));
+	return f;
 }
 
 static __always_inline void name_frame(struct thread_state *t, struct frame *f, u32 parent, u32 def,
@@ -84,9 +101,10 @@ static __always_inline int enter_span(struct pt_regs *ctx, bool texts)
 	f = push_span(t, task, cookie, ctx->sp, 0, &parent);
 	if (!f)
 		return 0;
-	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
+	if (texts && !knob_counts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
 		name = read_name(ctx, task, cookie);
-	name_frame(t, f, parent, COOKIE_DEF(cookie), name);
+	/* Asked again where texts are read: the verifier goes through that once for each way that PARENT came. */
+	name_frame(t, f, texts ? path_of_top(t, task) : parent, COOKIE_DEF(cookie), name);
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
 		f->flags |= FRAME_LABELS;
 		read_labels(ctx, cookie, f->labels, texts);
@@ -127,7 +145,7 @@ __noinline int exit_below_top(struct thread_state *t, u64 cookie, u64 sp, u64 no
 	s.top = t->depth;
 	search(&s);
 	if (!s.nearest) {
-		count_loss(LOSS_ORPHAN_EXIT, 1);
+		count_orphan(COOKIE_DEF(cookie), LOSS_ORPHAN_EXIT);
 		return 0;
 	}
 	find_stack(task, sp, &walk.stack);
@@ -153,7 +171,7 @@ static __always_inline void pop_span(struct thread_state *t, struct task_struct 
 		}
 	}
 	if (unlikely(!t->depth || !(t->open_mask & def_bit(def)))) {
-		count_loss(LOSS_ORPHAN_EXIT, 1);
+		count_orphan(def, LOSS_ORPHAN_EXIT);
 		return;
 	}
 	top = frame_at(t, t->depth - 1);
@@ -161,13 +179,19 @@ static __always_inline void pop_span(struct thread_state *t, struct task_struct 
 		return;
 	if (unlikely(top->def != def || top->flags & FRAME_ASYNC ||
 		     (top->sp != sp && top->open_mask & def_bit(def)))) {
-		exit_below_top(t, cookie, sp, now);
+		exit_below_top(t, cookie, sp, raw ? now : time_if_late(now));
 		return;
 	}
-	if (raw)
+	if (is_left_out(top)) {
+		pop_left_out(t, task, top);
+		return;
+	}
+	if (raw) {
 		charge(t, task, now, raw);
-	else
+	} else {
+		now = time_if_late(now);
 		charge_top(t, task, now);
+	}
 	emit_frame(t, top, now, 0);
 	pop_top(t, top);
 }
@@ -175,7 +199,7 @@ static __always_inline void pop_span(struct thread_state *t, struct task_struct 
 SEC("uprobe")
 int span_exit(struct pt_regs *ctx)
 {
-	u64 now = bpf_ktime_get_ns();
+	u64 now = time_at_once();
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
@@ -200,7 +224,7 @@ static __always_inline void emit_event(struct thread_state *t, const struct wire
 
 static __always_inline int hit_event(struct pt_regs *ctx, bool texts)
 {
-	u64 now = bpf_ktime_get_ns();
+	u64 now = time_at_once();
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
@@ -208,14 +232,25 @@ static __always_inline int hit_event(struct pt_regs *ctx, bool texts)
 	struct path_memo *step;
 	u64 name = 0;
 	u8 flags = 0;
+	u32 parent;
 
 	if (!t)
 		return 0;
+	if (knob_counts) {
+		count_event(COOKIE_DEF(cookie));
+		return 0;
+	}
+	parent = path_of_top(t, task);
+	if (meter(t, COOKIE_DEF(cookie), 1) || is_unsampled(parent)) {
+		count_left_out(parent);
+		return 0;
+	}
+	now = time_if_late(now);
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_VALUE && read_id(ctx, cookie, &event.value) == 0)
 		flags |= WIRE_VALUE;
 	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
 		name = read_name(ctx, task, cookie);
-	step = path_step(t, path_of_top(t, task), COOKIE_DEF(cookie), name);
+	step = path_step(t, texts ? path_of_top(t, task) : parent, COOKIE_DEF(cookie), name);
 	if (knob_totals && row_take_event(step->row, event.value, flags))
 		return 0;
 	event.path = step->path;

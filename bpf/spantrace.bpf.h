@@ -32,7 +32,9 @@ struct usage {
 #define FRAME_ASYNC 0x1u
 #define FRAME_DEAD \
 	0x2u /* closed, but something above it is not: dropped when it comes to the top */
-#define FRAME_LABELS    0x4u
+#define FRAME_LABELS 0x4u
+#define FRAME_SHED \
+	0x8u /* its definition is shed: no record is sent, its path is that of what is below it */
 #define FRAME_RECURSIVE SITE_RECURSIVE << 8
 
 struct frame {
@@ -125,7 +127,8 @@ struct thread_state {
 	u32 stay;        /* enum stay: why it is in the kernel */
 	u32 system_path; /* where the last system tick fell */
 	u32 shy; /* image in which a return was left alone for seccomp, see alloc.bpf.c; 0: none */
-	u32 batched; /* uses the batched lane */
+	u32 batched;    /* uses the batched lane */
+	u32 shed_epoch; /* open spans of definitions shed by then have been forgotten */
 	u32 reserved;
 	struct path_memo memo[PATH_MEMO];
 	struct frame frames[FRAMES_NEAR];

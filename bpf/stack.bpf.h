@@ -6,6 +6,7 @@
 #ifndef SPANTRACE_STACK_BPF_H
 #define SPANTRACE_STACK_BPF_H
 
+#include "count.bpf.h"
 #include "path.bpf.h"
 
 static __always_inline u64 def_bit(u32 def)
@@ -142,6 +143,13 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 			       usage->invol_switches != f->base.invol_switches ||
 			       usage->major_faults != f->base.major_faults);
 
+	if (is_left_out(f))
+		return;
+	if (knob_counts) {
+		if (!(f->flags & FRAME_ASYNC))
+			count_ended(f->def);
+		return;
+	}
 	if (knob_totals && row_take(f, now - f->start, system, moved ? usage : NULL, flags)) {
 		if (f->flags & FRAME_ASYNC)
 			add_segment(t, f, now, moved);
@@ -243,6 +251,84 @@ static __always_inline void pop_top(struct thread_state *t, const struct frame *
 	t->depth--;
 	if (unlikely(t->dead))
 		bpf_loop(FRAMES_MAX, drop_dead, NULL, 0);
+}
+
+/* Puts a frame of PATH for a span that is left out on top of one of PARENT. False: too deep, counted. */
+static __always_inline bool push_left_out(struct thread_state *t, struct task_struct *task,
+					  u64 cookie, u64 sp, u32 flags, u64 id, u32 parent,
+					  u32 path)
+{
+	struct frame *f = push(t, task, cookie, sp, flags);
+
+	if (!f)
+		return false;
+	f->path = path;
+	f->row = is_unsampled(path) ? 0 : row_of(t, path);
+	f->id = id;
+	if (path != parent && t->depth)
+		charge_top(t, task, bpf_ktime_get_ns());
+	t->depth++;
+	return true;
+}
+
+/* Takes it off. Time inside a frame that is shed is that of the one below, where no other was charged in between; where
+ * one was, it stands with the frame. Time in an unsampled frame is nobody's, and matters only to one below that is not. */
+static __always_inline void pop_left_out(struct thread_state *t, struct task_struct *task,
+					 const struct frame *top)
+{
+	struct frame *below = t->depth > 1 ? frame_at(t, t->depth - 2) : NULL;
+
+	if (below && is_unsampled(top->path) && (t->dead || !is_unsampled(below->path)))
+		charge_top(t, task, bpf_ktime_get_ns());
+	if (below && top->flags & FRAME_SHED) {
+		below->self_ns += top->self_ns;
+		below->self_off += top->self_off;
+		below->self_run_delay += top->self_run_delay;
+		below->self_system += top->self_system;
+	}
+	pop_top(t, top);
+}
+
+/* Whether the probes of its definition have been taken out since it was opened: nobody will tell its end. */
+static __always_inline bool is_forgotten(const struct thread_state *t, const struct frame *f)
+{
+	u32 def = f->def;
+	struct wire_def_state *state = knob_meter ? bpf_map_lookup_elem(&def_states, &def) : NULL;
+
+	return state && (s32)(state->gone - t->shed_epoch) > 0;
+}
+
+static long forget_step(u32 i, void *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *t = bpf_task_storage_get(&threads, task, NULL, 0);
+	struct frame *f;
+
+	if (!t || i >= t->depth)
+		return 1;
+	f = frame_at(t, i);
+	if (!f)
+		return 1;
+	if (f->flags & FRAME_DEAD || !is_forgotten(t, f))
+		return 0;
+	if (!is_left_out(f) && !(f->flags & FRAME_ASYNC))
+		count_loss(LOSS_SHED, 1);
+	f->flags |= FRAME_DEAD;
+	t->dead++;
+	return 0;
+}
+
+/* Drops those from the stack. */
+static __noinline void forget_shed(struct thread_state *t, struct task_struct *task)
+{
+	u32 epoch = shed_epoch;
+
+	if (t->depth) {
+		charge_top(t, task, trace_time());
+		bpf_loop(FRAMES_MAX, forget_step, NULL, 0);
+		bpf_loop(FRAMES_MAX, drop_dead, NULL, 0);
+	}
+	t->shed_epoch = epoch;
 }
 
 /* The C stack that a stack pointer lies on. A thread may have several: fibers, coroutines. */

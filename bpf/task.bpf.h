@@ -6,6 +6,7 @@
 
 #include "cpu.bpf.h"
 #include "pid.bpf.h"
+#include "sample.bpf.h"
 
 /* Now, or the end of the trace once that has come. */
 static __always_inline u64 trace_time(void)
@@ -109,6 +110,7 @@ static __noinline struct thread_state *make_thread(struct task_struct *task)
 	}
 	t->serial = __sync_fetch_and_add(&thread_serials, 1) + 1;
 	t->process = process;
+	t->shed_epoch = shed_epoch;
 	return t;
 }
 
@@ -121,6 +123,8 @@ enum batch_why {
 
 /* Takes what the current thread has in its buffers: batch.bpf.c. */
 int batch_sync(u32 why);
+
+static __noinline void forget_shed(struct thread_state *t, struct task_struct *task);
 
 /* The state of TASK, which is the current one and has hit the site of COOKIE; NULL when it is not traced. */
 static __always_inline struct thread_state *thread_of(struct task_struct *task, u64 cookie)
@@ -141,6 +145,8 @@ static __always_inline struct thread_state *thread_of(struct task_struct *task, 
 		if (t->batched)
 			batch_sync(BATCH_HIT);
 	}
+	if (knob_meter && unlikely(t->shed_epoch != shed_epoch))
+		forget_shed(t, task);
 	return t;
 }
 
@@ -224,9 +230,10 @@ static __always_inline void charge(struct thread_state *t, struct task_struct *t
 		off = settle_off(t, slice, raw);
 		system = split_run(t, task, top ? top->path : PATH_ROOT, slice - off);
 	}
-	if (t->depth)
-		t->inside += slice;
 	if (top) {
+		/* A frame of no path is one that is left out, outside all others. */
+		if (!may_leave_out() || (top->path != PATH_UNSAMPLED && top->path != PATH_ROOT))
+			t->inside += slice;
 		top->self_ns += slice;
 		if (knob_usage) {
 			top->self_off += off;

@@ -20,6 +20,7 @@
 #include "../user/util/cleanup.h"
 #include "../user/util/grow.h"
 #include "decimal.h"
+#include "figures.h"
 #include "jsontext.h"
 #include "pairmap.h"
 #include "viewer.h"
@@ -35,7 +36,7 @@ struct chrome {
 	struct text_buf buf;
 	struct text_buf *names; /* "name":"…","cat":"…", by number */
 	size_t nnames;
-	struct viewer_names paths;
+	struct pathmap paths;
 	struct pairmap numbers; /* (def, own name) ▸ number */
 	u64 last_id;            /* of what stands beside the threads */
 	u64 last_arrow;
@@ -136,12 +137,12 @@ static const struct text_buf *name_of(struct chrome *c, const struct model_path 
 	u64 def = pairmap_key(path->def), own = pairmap_key(path->name);
 	u32 number;
 
-	if (viewer_names_get(&c->paths, path, &number))
+	if (pathmap_get(&c->paths, path, &number))
 		return &c->names[number];
 	if (!pairmap_get(&c->numbers, def, own, &number) &&
 	    (make_name(c, path, &number) || pairmap_put(&c->numbers, def, own, number)))
 		return NULL;
-	viewer_names_put(&c->paths, path, number);
+	pathmap_put(&c->paths, path, number);
 	return &c->names[number];
 }
 
@@ -396,7 +397,7 @@ static void chrome_free(struct exporter *e)
 	for (i = 0; i < c->nnames; i++)
 		text_buf_free(&c->names[i]);
 	free(c->names);
-	viewer_names_free(&c->paths);
+	pathmap_free(&c->paths);
 	pairmap_free(&c->numbers);
 	text_buf_free(&c->buf);
 	viewer_free(&c->viewer);
@@ -414,11 +415,14 @@ static void begin_about(struct chrome *c, const char *name, u64 time)
 
 static void about_trace(struct chrome *c, const struct profile *run)
 {
+	char rate[FIGURES_SIZE];
 	const char *const texts[][2] = {
 		{"version", run->version},
 		{"kernel", run->kernel},
 		{"clock", run->clock},
 		{"target", run->target},
+		{"sampled root spans",
+		 run->sample_ppb ? figures_sample(rate, run->sample_ppb) : NULL},
 	};
 	bool open = false;
 	size_t i;

@@ -108,6 +108,12 @@ const char *figures_share(char buf[FIGURES_SIZE], u64 part, u64 whole)
 	return buf;
 }
 
+const char *figures_sample(char buf[FIGURES_SIZE], u32 ppb)
+{
+	snprintf(buf, FIGURES_SIZE, "%.9g %%", (double)ppb * 100 / PPB);
+	return buf;
+}
+
 const char *figures_value(char buf[FIGURES_SIZE], enum export_value value, u64 amount)
 {
 	switch (export_value_unit(value)[0]) {

@@ -13,6 +13,7 @@ const char *figures_bytes(char buf[FIGURES_SIZE], u64 bytes);           /* "1.50
 const char *figures_count(char buf[FIGURES_SIZE], u64 count);           /* "1,234,567" */
 const char *figures_signed(char buf[FIGURES_SIZE], s64 value);          /* "-1,234" */
 const char *figures_share(char buf[FIGURES_SIZE], u64 part, u64 whole); /* "12.3 %" */
+const char *figures_sample(char buf[FIGURES_SIZE], u32 ppb); /* "0.5 %": profile.sample_ppb */
 const char *figures_value(char buf[FIGURES_SIZE], enum export_value value, u64 amount);
 
 #endif

@@ -321,6 +321,11 @@ static void add_subtitle(struct text_buf *b, const struct chart *c, const struct
 	text_add_str(b, " · ");
 	text_add_str(b, figures_count(buf, c->timeline->nspans));
 	text_add_str(b, c->timeline->nspans == 1 ? " span" : " spans");
+	if (!profile->sample_ppb)
+		return;
+	text_add_str(b, " · ");
+	text_add_str(b, figures_sample(buf, profile->sample_ppb));
+	text_add_str(b, " of root spans");
 }
 
 /* The greatest value of one span, where colours need it. */

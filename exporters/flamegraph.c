@@ -34,6 +34,10 @@ static void add_subtitle(struct text_buf *b, const struct flamegraph *g,
 	text_add_str(b, " · ");
 	text_add_str(b, figures_count(buf, profile->nthreads));
 	text_add_str(b, profile->nthreads == 1 ? " thread · " : " threads · ");
+	if (profile->sample_ppb) {
+		text_add_str(b, figures_sample(buf, profile->sample_ppb));
+		text_add_str(b, " of root spans · ");
+	}
 	text_add_str(b, export_value_name(g->value));
 	text_add_str(b, " in ");
 	text_add_str(b, export_value_unit(g->value));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../user/util/cleanup.h"
+#include "figures.h"
 #include "jsonw.h"
 #include "stacks.h"
 #include "strtab.h"
@@ -205,6 +206,8 @@ static int put_stacks(struct jsonw *w, const struct profile *profile,
 
 static void put_run(struct jsonw *w, const struct profile *profile)
 {
+	char buf[FIGURES_SIZE];
+
 	jsonw_string(w, "version", profile->version ? profile->version : "");
 	jsonw_string(w, "kernel", profile->kernel ? profile->kernel : "");
 	jsonw_string(w, "target", profile->target ? profile->target : "unknown target");
@@ -212,6 +215,8 @@ static void put_run(struct jsonw *w, const struct profile *profile)
 	jsonw_u64(w, "duration",
 		  profile->end_ns > profile->start_ns ? profile->end_ns - profile->start_ns : 0);
 	jsonw_bool(w, "cpu", profile->metrics & METRIC_CPU);
+	if (profile->sample_ppb)
+		jsonw_string(w, "sample", figures_sample(buf, profile->sample_ppb));
 }
 
 static void put_thread(struct jsonw *w, const struct model_thread *thread)

@@ -74,7 +74,8 @@
 	var header = st.make(document.body, 'header');
 	var heading = st.make(header, 'div', { 'class': 'heading' });
 	st.make(heading, 'h1', { title: st.data.target.slice(0, 2000) }, document.title);
-	st.make(heading, 'span', { 'class': 'sub' }, 'traced for ' + st.time(st.data.duration) + ' · spantrace ' + st.data.version);
+	st.make(heading, 'span', { 'class': 'sub' }, 'traced for ' + st.time(st.data.duration) + ' · spantrace ' + st.data.version +
+		(st.data.sample ? ' · ' + st.data.sample + ' of root spans, not scaled' : ''));
 	var nav = st.make(header, 'nav', { role: 'tablist' });
 	st.views.forEach(function (view, i) {
 		tabs[view.id] = st.make(nav, 'button', { type: 'button', role: 'tab', 'data-view': view.id, title: 'key ' + (i + 1) },

@@ -217,6 +217,8 @@ static int json_finish(struct exporter *e, const struct profile *profile)
 	jsonw_u64(&w, "duration_ns", minus(profile->end_ns, profile->start_ns));
 	write_optional(&w, "clock", profile->clock);
 	write_optional(&w, "kernel", profile->kernel);
+	if (profile->sample_ppb)
+		jsonw_f64(&w, "sample_rate", (double)profile->sample_ppb / PPB);
 
 	jsonw_array(&w, "paths", JSONW_LINES);
 	for (size_t i = 0; i < profile->nrows; i++) {

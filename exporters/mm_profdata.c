@@ -115,6 +115,8 @@ static void write_json(FILE *out, const struct mm_profdata *m, const struct prof
 	jsonw_string(&w, "version", p->version ? p->version : "");
 	write_optional(&w, "kernel", p->kernel);
 	write_optional(&w, "clock", p->clock);
+	if (p->sample_ppb)
+		jsonw_u64(&w, "sample_ppb", p->sample_ppb);
 	jsonw_u64(&w, "start_ns", m->base_ns);
 	if (finished)
 		jsonw_u64(&w, "end_ns", p->end_ns);

@@ -12,6 +12,7 @@
 
 #include "../user/util/cleanup.h"
 #include "../user/util/grow.h"
+#include "figures.h"
 #include "perfetto_hold.h"
 #include "perfetto_packet.h"
 #include "viewer.h"
@@ -42,7 +43,7 @@ struct perfetto {
 	struct text_buf name;
 	struct perfetto_piece *pieces; /* of names that were told, by number */
 	size_t npieces;
-	struct viewer_names told;
+	struct pathmap told;
 	struct lanes *lanes;
 	size_t nlanes;
 	struct pairmap lanes_of; /* track above, name ▸ number */
@@ -207,8 +208,7 @@ static bool write_plain(struct perfetto *p, const struct thread *thread,
 	const struct model_span *span = begin->span;
 	u32 number;
 
-	if (begin->flow || viewer_has_facts(span) ||
-	    !viewer_names_get(&p->told, span->path, &number))
+	if (begin->flow || viewer_has_facts(span) || !pathmap_get(&p->told, span->path, &number))
 		return false;
 	perfetto_event_plain(&p->file, &thread->begins, span->start_ns,
 			     thread->cpu_track ? &begin->cpu_start : NULL, &p->pieces[number]);
@@ -220,10 +220,10 @@ static void keep_piece(struct perfetto *p, const struct model_path *path)
 {
 	u32 number = (u32)p->npieces;
 
-	if (viewer_names_get(&p->told, path, &number) || GROW(p->pieces, p->npieces))
+	if (pathmap_get(&p->told, path, &number) || GROW(p->pieces, p->npieces))
 		return;
 	perfetto_piece_name(&p->file, &p->pieces[p->npieces++], path);
-	viewer_names_put(&p->told, path, number);
+	pathmap_put(&p->told, path, number);
 }
 
 static void write_slice(void *context, const struct perfetto_begin *begin, bool begins)
@@ -419,7 +419,7 @@ static void perfetto_free(struct exporter *e)
 	}
 	free(p->threads);
 	free(p->pieces);
-	viewer_names_free(&p->told);
+	pathmap_free(&p->told);
 	free(p->lanes);
 	free(p->counter_tracks);
 	pairmap_free(&p->lanes_of);
@@ -443,11 +443,14 @@ static void begin_about(struct perfetto *p, const char *name, u64 time)
 
 static void about_trace(struct perfetto *p, const struct profile *run)
 {
+	char rate[FIGURES_SIZE];
 	const char *const texts[][2] = {
 		{"version", run->version},
 		{"kernel", run->kernel},
 		{"clock", run->clock},
 		{"target", run->target},
+		{"sampled root spans",
+		 run->sample_ppb ? figures_sample(rate, run->sample_ppb) : NULL},
 	};
 
 	begin_about(p, "spantrace", run->start_ns);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "exporter.h"
+#include "figures.h"
 #include "pprof_names.h"
 #include "protobuf.h"
 
@@ -347,6 +348,7 @@ static int put_comment(struct encoder *e)
 static int put_comments(struct encoder *e)
 {
 	const struct profile *profile = e->profile;
+	char rate[FIGURES_SIZE];
 	int err;
 
 	text_cut(&e->names->scratch, 0);
@@ -355,6 +357,12 @@ static int put_comments(struct encoder *e)
 	add_words(e, ": ", profile->target);
 	add_words(e, ", kernel ", profile->kernel);
 	err = put_comment(e);
+	if (!err && profile->sample_ppb) {
+		text_cut(&e->names->scratch, 0);
+		text_add_str(&e->names->scratch, figures_sample(rate, profile->sample_ppb));
+		text_add_str(&e->names->scratch, " of root spans were kept; no value is scaled");
+		err = put_comment(e);
+	}
 	for (size_t i = 0; i < profile->nlosses && !err; i++) {
 		const struct model_loss *loss = &profile->losses[i];
 

@@ -37,7 +37,8 @@ int pyroscope_encode(const struct profile *profile, enum pprof_family family,
 
 	put_label(out, "__name__", names[family]);
 	for (size_t i = 0; i < n; i++)
-		put_label(out, labels[i].name, labels[i].value);
+		if (*labels[i].value) /* servers take that for none */
+			put_label(out, labels[i].name, labels[i].value);
 	sample = protobuf_open(out, SERIES_SAMPLE);
 	raw = protobuf_open(out, SAMPLE_PROFILE);
 	before = out->len;

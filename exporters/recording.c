@@ -138,6 +138,10 @@ static int recording_set_info(struct recording *r, const struct profile *run)
 	recording_put(&r->info, r->flight ? run->metrics & ~METRIC_MMAP : run->metrics);
 	recording_put(&r->info, RECORDING_SUSPENDED);
 	recording_put(&r->info, run->suspended_ns);
+	if (run->sample_ppb) {
+		recording_put(&r->info, RECORDING_SAMPLE);
+		recording_put(&r->info, run->sample_ppb);
+	}
 	if (run->is_part)
 		recording_put(&r->info, RECORDING_PART);
 	r->start_ns = run->start_ns;

@@ -311,6 +311,12 @@ static int print_spans(struct exporter *e, const struct profile *profile)
 	return 0;
 }
 
+/* --sample left it out: that is told where the rate is. */
+static bool is_asked_for(const struct profile *profile, const struct model_loss *loss)
+{
+	return profile->sample_ppb && !strcmp(loss->name, "unsampled");
+}
+
 static void print_losses(struct exporter *e, const struct profile *profile)
 {
 	char buf[FIGURES_SIZE];
@@ -320,7 +326,7 @@ static void print_losses(struct exporter *e, const struct profile *profile)
 	for (size_t i = 0; i < profile->nlosses; i++) {
 		const struct model_loss *loss = &profile->losses[i];
 
-		if (!loss->count)
+		if (!loss->count || is_asked_for(profile, loss))
 			continue;
 		if (!any) {
 			summary_put_style(&e->options, e->out, SUMMARY_YELLOW);
@@ -350,6 +356,22 @@ static void print_losses(struct exporter *e, const struct profile *profile)
 	}
 }
 
+/* With --sample: what stands for what, and how much that leaves out. */
+static void print_sampling(struct exporter *e, const struct profile *profile)
+{
+	char buf[FIGURES_SIZE];
+
+	if (!profile->sample_ppb)
+		return;
+	fprintf(e->out, "%s of the root spans, by chance; ",
+		figures_sample(buf, profile->sample_ppb));
+	for (size_t i = 0; i < profile->nlosses; i++)
+		if (is_asked_for(profile, &profile->losses[i]))
+			fprintf(e->out, "%s spans and events left out; ",
+				figures_count(buf, profile->losses[i].count));
+	fputs("nothing is scaled\n\n", e->out);
+}
+
 static void print_header(struct exporter *e, const struct profile *profile)
 {
 	u64 ns = profile->end_ns > profile->start_ns ? profile->end_ns - profile->start_ns : 0;
@@ -361,6 +383,7 @@ static void print_header(struct exporter *e, const struct profile *profile)
 	fprintf(e->out, ": traced for %s, ", figures_time(buf, ns));
 	fprintf(e->out, "%s thread%s\n\n", figures_count(buf, profile->nthreads),
 		profile->nthreads == 1 ? "" : "s");
+	print_sampling(e, profile);
 }
 
 static int summary_finish(struct exporter *e, const struct profile *profile)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
+
 struct range {
 	u32 first;
 	u32 last;
@@ -208,13 +210,10 @@ void text_add_str(struct text_buf *b, const char *s)
 
 void text_add_u64(struct text_buf *b, u64 value)
 {
-	char digits[20], *at = digits + sizeof(digits);
+	char *at = text_room(b, DECIMAL_ROOM);
 
-	do {
-		*--at = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
-	text_add(b, at, (size_t)(digits + sizeof(digits) - at));
+	if (at)
+		text_end(b, decimal_put(at, value));
 }
 
 void text_add_code(struct text_buf *b, u32 code)

@@ -45,6 +45,7 @@ void timeline_impl_free(struct timeline_impl **timeline)
 	text_buf_free(&t->scratch);
 	pairmap_free(&t->row_of);
 	pairmap_free(&t->label_of);
+	pathmap_free(&t->labels_near);
 	*timeline = NULL;
 	free(t);
 }
@@ -153,8 +154,12 @@ static int find_label(struct timeline_impl *t, const struct model_path *path, u3
 {
 	int err;
 
-	if (pairmap_get(&t->label_of, pairmap_key(path), 0, label))
+	if (pathmap_get(&t->labels_near, path, label))
 		return 0;
+	if (pairmap_get(&t->label_of, pairmap_key(path), 0, label)) {
+		pathmap_put(&t->labels_near, path, *label);
+		return 0;
+	}
 	text_cut(&t->scratch, 0);
 	stacks_add_label(&t->scratch, path, &t->options);
 	if (t->scratch.failed)
@@ -164,8 +169,8 @@ static int find_label(struct timeline_impl *t, const struct model_path *path, u3
 }
 
 /* Async spans of a process share a row, since they overlap: lanes come once all are known. Events have no depth. */
-static int find_row(struct timeline_impl *t, const struct model_thread *thread, bool async,
-		    u32 depth, struct timeline_row **out)
+static int search_row(struct timeline_impl *t, const struct model_thread *thread, bool async,
+		      u32 depth, u32 *number)
 {
 	u64 key = async ? (u64)thread->pid | 1ull << 32 : thread->serial;
 	u32 i;
@@ -183,7 +188,31 @@ static int find_row(struct timeline_impl *t, const struct model_thread *thread, 
 		t->rows[i] =
 			(struct timeline_row){.thread = thread, .depth = depth, .async = async};
 	}
-	*out = &t->rows[i];
+	*number = i;
+	return 0;
+}
+
+static int find_row(struct timeline_impl *t, const struct model_thread *thread, bool async,
+		    u32 depth, struct timeline_row **out)
+{
+	struct timeline_near *near = &t->near[thread->serial % TIMELINE_NEAR_THREADS];
+	bool close = !async && depth < TIMELINE_NEAR_DEPTHS;
+	u32 number;
+	int err;
+
+	if (close && near->thread == thread && near->rows[depth]) {
+		*out = &t->rows[near->rows[depth] - 1];
+		return 0;
+	}
+	err = search_row(t, thread, async, depth, &number);
+	if (err)
+		return err;
+	*out = &t->rows[number];
+	if (!close)
+		return 0;
+	if (near->thread != thread)
+		*near = (struct timeline_near){.thread = thread};
+	near->rows[depth] = number + 1;
 	return 0;
 }
 

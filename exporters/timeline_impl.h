@@ -4,6 +4,7 @@
 #define SPANTRACE_TIMELINE_IMPL_H
 
 #include "pairmap.h"
+#include "pathmap.h"
 #include "strtab.h"
 #include "text.h"
 #include "timeline.h"
@@ -19,6 +20,10 @@ struct timeline_row {
 	u64 nspans, nsegments, nevents;
 };
 
+/* Threads that are found without a search, and depths on them. */
+#define TIMELINE_NEAR_THREADS 16
+#define TIMELINE_NEAR_DEPTHS  32
+
 /* A lane under construction; async ones own their items. */
 struct timeline_draft {
 	struct timeline_item *items;
@@ -27,13 +32,21 @@ struct timeline_draft {
 	bool owned, events;
 };
 
+/* The rows of a thread whose spans came lately, by depth; 1 more than their number. */
+struct timeline_near {
+	const struct model_thread *thread;
+	u32 rows[TIMELINE_NEAR_DEPTHS];
+};
+
 struct timeline_impl {
 	struct timeline public;
 	struct export_options options;
 	struct strtab *labels;
 	struct text_buf scratch;
 	struct pairmap label_of; /* (path, 0) → label */
-	struct pairmap row_of;   /* (thread's serial, depth), (pid and a bit, 0) → row */
+	struct pathmap labels_near;
+	struct timeline_near near[TIMELINE_NEAR_THREADS];
+	struct pairmap row_of; /* (thread's serial, depth), (pid and a bit, 0) → row */
 	struct timeline_row *rows;
 	u32 nrows;
 	u64 capacity;

@@ -43,32 +43,6 @@ void viewer_free(struct viewer *v)
 	flows_free(&v->flows);
 }
 
-/* --- paths ---------------------------------------------------------------------------------------------- */
-
-void viewer_names_put(struct viewer_names *names, const struct model_path *path, u32 number)
-{
-	size_t n = names->n ? names->n : 64;
-	struct viewer_named *items;
-
-	while (n <= path->id)
-		n *= 2;
-	if (n != names->n) {
-		items = reallocarray(names->items, n, sizeof(*items));
-		if (!items)
-			return;
-		memset(items + names->n, 0, (n - names->n) * sizeof(*items));
-		names->items = items;
-		names->n = n;
-	}
-	names->items[path->id] = (struct viewer_named){.path = path, .number = number};
-}
-
-void viewer_names_free(struct viewer_names *names)
-{
-	free(names->items);
-	*names = (struct viewer_names){0};
-}
-
 /* --- processes and threads ------------------------------------------------------------------------------ */
 
 static int process_of(struct viewer *v, u32 pid, struct viewer_process **out)

@@ -12,6 +12,7 @@
 #include "exporter.h"
 #include "flows.h"
 #include "mmprofdata_line.h"
+#include "pathmap.h"
 #include "text.h"
 
 enum viewer_counter {
@@ -41,28 +42,6 @@ struct viewer_thread {
 };
 
 struct viewer;
-
-/* Numbers that a format has for paths, found without a search. Starts as zeroes. */
-struct viewer_names {
-	struct viewer_named {
-		const struct model_path *path;
-		u32 number;
-	} * items; /* by the paths' ids */
-	size_t n;
-};
-
-static inline bool viewer_names_get(const struct viewer_names *names, const struct model_path *path,
-				    u32 *number)
-{
-	if (path->id >= names->n || names->items[path->id].path != path)
-		return false;
-	*number = names->items[path->id].number;
-	return true;
-}
-
-/* Without memory it is not found again: for who can look elsewhere. */
-void viewer_names_put(struct viewer_names *names, const struct model_path *path, u32 number);
-void viewer_names_free(struct viewer_names *names);
 
 struct viewer_ops {
 	/* Each returns 0 or -errno. The first two: it is new, or has another name. */

@@ -17,6 +17,8 @@
 #define PATH_ROOT      0 /* outside every span */
 #define PATH_OVERFLOW  1 /* stands for every path beyond PATHS_MAX */
 #define PATHS_RESERVED 2
+/* In place of a path, where a span is left out, and so is all that runs inside it. Not in the table. */
+#define PATH_UNSAMPLED 0xfffffffeu
 
 /* Aggregated mode: rows (a path on a thread) at one time, and half as many more pieces of their histograms. What finds
  * none goes to the ring. Row and piece 0 stand for none. */
@@ -35,8 +37,14 @@
 #define ASYNC_CELLS       64 /* that count them, shared by CPUs; a power of two */
 #define ASYNC_CELL_STRIDE 8  /* a cache line, in u64 */
 
+/* Definitions that are counted, where spans are counted in place of recorded. */
+#define COUNTS_MAX 1024u
+
 /* Processes traced at one time. */
 #define PROCESSES_MAX (1u << 16)
+
+/* --max-overhead: pairs of a process and a definition whose hits are counted at one time. */
+#define METERS_MAX (1u << 14)
 
 #define DEFS_MAX       (1u << 16)
 #define ASYNC_DEFS_MAX 1024

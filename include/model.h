@@ -103,7 +103,7 @@ struct model_span {
 	u64 self_cpu_system_ns;
 	u64 self_run_delay_ns;
 	struct model_counters total;
-	struct model_alloc alloc; /* METRIC_ALLOC: inclusive of what ran inside it … */
+	struct model_alloc alloc;      /* METRIC_ALLOC: inclusive of what ran inside it … */
 	struct model_alloc self_alloc; /* … and exclusive */
 	u32 flags;
 	u32 nlabels;
@@ -222,6 +222,8 @@ struct model_memory {
 	u64 leaks_ns; /* suspects are blocks older than that; 0: none are looked for */
 };
 
+#define PPB 1000000000u
+
 /* A finished trace, in totals. Rows are sorted by pid, tid, then path in depth-first order of first
  * appearance, so that the same trace gives the same bytes. */
 struct profile {
@@ -235,6 +237,7 @@ struct profile {
 	u64 start_realtime_ns; /* start_ns on the wall clock, since 1970 */
 	u64 suspended_ns; /* CLOCK_BOOTTIME is that much later than CLOCK_MONOTONIC; 0 also where that is not known */
 	u32 metrics; /* METRIC_* */
+	u32 sample_ppb; /* of root spans so many in a thousand million were kept, by chance; 0: all. No number is scaled */
 	bool is_part; /* start, end and losses are those of one of several files; inside_ns of threads is not */
 
 	struct model_memory memory; /* METRIC_ALLOC, METRIC_HEAP, METRIC_MMAP */

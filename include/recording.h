@@ -83,6 +83,7 @@ enum recording_info {
 	/* nothing: one of several files; its spans may have begun before RECORDING_START */
 	RECORDING_PART = 8,
 	RECORDING_SUSPENDED = 9, /* varint: what CLOCK_BOOTTIME is later than CLOCK_MONOTONIC */
+	RECORDING_SAMPLE = 10,   /* varint: root spans that were kept, of 1e9 */
 };
 
 /* Tags of items in NAMES. Every item gives its number first, a varint from 1; one that was given before is replaced. */

@@ -64,6 +64,14 @@ struct wire_path {
 	u64 name;
 };
 
+/* How often, where spans are counted in place of recorded: of a definition, on one CPU. */
+struct wire_count {
+	u64 begun;
+	u64 ended;
+	u64 events;
+	u64 reserved;
+};
+
 /* A traced process image: exec makes a new one. Key of the process table: its pid as spantrace sees it. */
 struct wire_process {
 	u32 serial; /* unique in a trace */
@@ -130,6 +138,17 @@ struct wire_alloc_site {
 #define SAMPLE_WEIGHT_STEP 64 /* x / (1 - exp(-x)) for x = I / 64, up to 16; in 2^-20 */
 #define SAMPLE_WEIGHT_SIZE (16u * SAMPLE_WEIGHT_STEP + 2)
 
+/* --max-overhead: whose hits are counted, and what becomes of a definition. */
+struct wire_meter_key {
+	u32 process; /* serial */
+	u32 def;
+};
+
+struct wire_def_state {
+	u32 shed; /* 1: its spans are left out */
+	u32 gone; /* the shed_epoch at which its probes were taken out last; 0: never */
+};
+
 enum wire_kind {
 	/* on the span rings */
 	WIRE_SPAN = 1,
@@ -149,6 +168,7 @@ enum wire_kind {
 #define WIRE_SEGMENT   0x04u /* WIRE_SPAN: a stretch of the async span with this id */
 #define WIRE_LABELS    0x10u /* labels are set, as those of the site */
 #define WIRE_VALUE     0x08u /* WIRE_EVENT: value is set */
+#define WIRE_LEFT_OUT  0x20u /* in the table of async spans: no record is to be sent of it */
 
 struct wire_head {
 	u16 size; /* of the whole record; parts that the size leaves out are zero */
@@ -276,7 +296,7 @@ struct wire_row {
 	u64 map_bytes;
 	u64 unmap_calls; /* munmap, and mremap and brk that shrink */
 	u64 unmap_bytes;
-	u32 async;  /* other threads write to it: the row stays for the whole trace */
+	u32 async;  /* other threads write to it: the row stays as long as its process */
 	u32 values; /* an event's marker carries a value */
 	u32 heap;   /* blocks name it: other threads write to its inuse_ numbers */
 	u32 reserved;
@@ -366,10 +386,12 @@ enum wire_loss {
 	LOSS_HEAP_FULL = 14,      /* a block could not be followed: it is in no inuse_ number */
 	LOSS_HEAP_UNSEEN =
 		15, /* the same: no probe may stand where the function that gave it returns */
-	LOSS_BATCH_OPS = 16,     /* ops of the batched lane that could not be fetched */
-	LOSS_BATCH_DAMAGED = 17, /* buffers and ops that make no sense */
-	LOSS_BATCH_SOURCES = 18, /* fetches from more than BATCH_SOURCES_MAX binaries on a thread */
-	LOSS_KINDS = 19,
+	LOSS_UNSAMPLED = 16,     /* left out by --sample */
+	LOSS_SHED = 17,          /* left out by --max-overhead */
+	LOSS_BATCH_OPS = 18,     /* ops of the batched lane that could not be fetched */
+	LOSS_BATCH_DAMAGED = 19, /* buffers and ops that make no sense */
+	LOSS_BATCH_SOURCES = 20, /* fetches from more than BATCH_SOURCES_MAX binaries on a thread */
+	LOSS_KINDS = 21,
 };
 
 _Static_assert(sizeof(struct wire_head) == 8, "wire layout");

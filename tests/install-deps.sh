@@ -5,13 +5,13 @@
 set -eu
 
 build="gcc g++ make clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev libcapstone-dev systemtap-sdt-dev
-	libcurl4-openssl-dev"
+	libcurl4-openssl-dev libjansson-dev libmicrohttpd-dev"
 test="libcmocka-dev python3 gdb bpftrace lld mold musl-tools binutils clang-format clang-tidy chromium
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross libclang-rt-14-dev util-linux procps
-	libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 ltrace sqlite3"
+	prometheus libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 ltrace sqlite3 coz-profiler"
 postgres="postgresql postgresql-contrib"
 programs="python3.11 php8.2-cli php8.2-fpm openjdk-17-jdk-headless"
-optional="mold gcc-aarch64-linux-gnu libc6-dev-arm64-cross libclang-rt-14-dev chromium"
+optional="mold gcc-aarch64-linux-gnu libc6-dev-arm64-cross libclang-rt-14-dev chromium prometheus"
 
 installed() {
 	dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed

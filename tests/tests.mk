@@ -54,11 +54,14 @@ $(OUTPUT)/fuzz/%: $(OUTPUT)/fuzz/%.o $(LIB_OBJ)
 	$(call msg,FUZZ,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(LIBS) -o $@
 
+# What every version of coz can read.
+$(OUTPUT)/programs/coz_points: PROGRAM_DEBUG := -gdwarf-4 -gstrict-dwarf
+
 # Programs that tests look at from outside. Those that need parts of spantrace link all of it.
 $(OUTPUT)/programs/%: tests/programs/%.c usdt/spantrace.h $(LIB_OBJ)
 	$(call msg,PROGRAM,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -Iusdt -I$(OUTPUT) $< \
+	$(Q)$(CC) -std=gnu11 -O2 -g $(PROGRAM_DEBUG) -Wall -Wextra -Werror -D_GNU_SOURCE -Iusdt -I$(OUTPUT) $< \
 		$(if $(shell grep -l '"\.\./\.\./' $<),$(LIB_OBJ) $(LDFLAGS) $(LIBS)) -lpthread -lm -ldl -o $@
 
 $(OUTPUT)/programs/allocs $(OUTPUT)/programs/confined: tests/programs/ledger.h

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* spantrace: the table of its commands. */
 #include "cli/cli.h"
+#include "coz/coz.h"
 #include "doctor.h"
 #include "list.h"
 #include "recording/export.h"
@@ -17,6 +18,7 @@ static const struct command commands[] = {
 	{"report", "totals of such files: time, counts, percentiles by span", report_run},
 	{"diff", "what changed between two such files, or two sets of runs", diff_run},
 	{"aggregate", "how much several runs of the same thing vary", aggregate_run},
+	{"coz", "causal profiling: which lines would make spans faster", coz_run},
 	{"doctor", "what works on this machine, and what to do about the rest", doctor_run},
 	{0},
 };

@@ -75,6 +75,13 @@ def one_round(least, plan, output, loop, scratch, with_bpftrace):
     with Spantrace(output, loop, scratch, "-m", "wall") as spantrace:
         measure("wall", "thread")
     lost += spantrace.lost
+    # What is not left out is one span in a thousand million: what it costs to leave one out.
+    with Spantrace(output, loop, scratch, "--sample", "0.000000001") as spantrace:
+        for work in ["thread", "async", "nested"]:
+            measure("unsampled", work)
+    with Spantrace(output, loop, scratch, "--max-overhead", "100%") as spantrace:
+        measure("metered", "thread")
+    lost += spantrace.lost
     with Spantrace(output, loop, scratch, "--by", "path") as spantrace:
         measure("by", "labels")
     lost += spantrace.lost
@@ -95,13 +102,17 @@ def print_hits(table, least):
     rows = [
         ("thread span", "spantrace", "thread", 1, 1.20),
         ("  wall only (-m wall)", "wall", "thread", 1, None),
+        ("  unsampled (--sample)", "unsampled", "thread", 1, None),
+        ("  hits counted (--max-overhead)", "metered", "thread", 1, None),
         ("  ten nested in each other", "spantrace", "nested", 1, 1.20),
+        ("  … unsampled", "unsampled", "nested", 1, None),
         ("  ten of the same, recursive", "spantrace", "recursive", 1, None),
         ("  two threads, the loader beside them", "spantrace", "thread", 2, None),
         ("  two labels that nobody asks for", "spantrace", "labels", 1, None),
         ("  two labels, a string asked for (--by)", "by", "labels", 1, None),
         ("  called by a string of theirs", "named", "labels", 1, None),
         ("async span: new, enter, exit, close", "spantrace", "async", 1, 1.40),
+        ("  unsampled", "unsampled", "async", 1, None),
         ("event: one hit", "spantrace", "event", 1, None),
     ]
     for text, tracer, work, threads, budget in rows:

@@ -269,7 +269,7 @@ static void record_seed(unsigned n, unsigned block)
 	run.nthreads = 2;
 	run.rows = memory;
 	run.nrows = 2;
-	run.memory = (struct model_memory){1, 2, 0, 0, 512, 1000};
+	run.memory = (struct model_memory){.processes = 1, .functions = 2, .sample = 512};
 	CHECK(e.ops->heap(&e, &run) == 0);
 	run.refused = refused;
 	run.nrefused = 1;

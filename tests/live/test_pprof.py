@@ -19,6 +19,8 @@ TARGET = os.path.join(harness.OUTPUT, "pprof-check")
 SERVER = program("usdt/server")
 NESTED = program("usdt/nested")
 THREADS = program("usdt/threads")
+ALLOCS = program("allocs")
+MEMORY = ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"]
 ODD_NAME = 'std::a (b) <c>;d "q" \\ ü'
 
 
@@ -201,14 +203,14 @@ class Pprof(LiveTest):
             top = self.flat("-sample_index=count", *names)
             self.assertEqual(top["server:request"], 3000)
 
-    def flat(self, *args):
-        """{frame: flat value} of -top, whose numbers must have no unit or be ns."""
+    def flat(self, *args, unit="ns"):
+        """{frame: flat value} of -top, whose numbers must have no unit or be UNITs."""
         got = {}
-        lines = pprof("-top", "-unit=ns", "-nodefraction=0", "-nodecount=1000", *args).splitlines()
+        lines = pprof("-top", "-unit=" + unit, "-nodefraction=0", "-nodecount=1000", *args).splitlines()
         begin = next(i for i, line in enumerate(lines) if line.split()[:2] == ["flat", "flat%"])
         for line in lines[begin + 1:]:
             words = line.split(None, 5)
-            got[words[5]] = int(words[0].removesuffix("ns"))
+            got[words[5]] = int(words[0].removesuffix(unit))
         return got
 
     def test_top(self):
@@ -263,6 +265,50 @@ class Pprof(LiveTest):
                          {"demo:request": 30, "demo:parse": 30, "demo:query": 30, "demo:row": 90, "demo:walk": 90,
                           "demo:reply": 30})
         self.assertFalse(any(self.flat("-sample_index=wall", "-diff_base=" + a, a).values()))
+
+    def memory(self, name, *words):
+        """A run of allocs with -m heap; what it says that it did: {span: {type: value}}."""
+        done = run("-m", "heap", "-o", self.path(name + ".pb.gz"), "-o", self.path(name + ".spans"), "-o",
+                   f"pprof,split=1:{self.path(name)}", "--", ALLOCS, *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = {}
+        for line in done.stdout.splitlines():
+            span, *numbers = line.split()
+            told[span] = dict(zip(MEMORY, map(int, numbers)))
+        return told
+
+    def test_memory(self):
+        """What was allocated and is in use, by the program's own ledger."""
+        told = self.memory("a", "hold", 100)
+        self.assertTrue(any(row["inuse_space"] for row in told.values()))
+        profile, = profiles(self.path("a.pb.gz"))
+        self.assertEqual(profile["types"][-5:], ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count",
+                                                 "inuse_space/bytes", "count/count"])
+        for kind in MEMORY:
+            flat = self.flat("-sample_index=" + kind, "-focus=allocs", self.path("a.pb.gz"),
+                             unit="B" if "space" in kind else "")
+            self.assertEqual(flat, {span: row[kind] for span, row in told.items() if row[kind]}, kind)
+        # As tracing-prof's: a file for each family.
+        for family, types in ("alloc", MEMORY[:2]), ("heap", MEMORY[2:]):
+            file, = glob.glob(self.path(f"a/{family}_*.pb.gz"))
+            one, = profiles(file)
+            self.assertEqual(one["period"], "space/bytes")
+            self.assertEqual(one["default"], types[1])
+            self.assertEqual(one["types"], [types[0] + "/count", types[1] + "/bytes"])
+            self.assertEqual(self.flat("-focus=allocs", file, unit="B"),
+                             {span: row[types[1]] for span, row in told.items() if row[types[1]]})
+            self.assertRegex(pprof("-raw", file), r"PeriodType: space bytes\nPeriod: 1\n")
+            self.assertIn(" comm: Total ", pprof("-tags", file))
+
+    def test_memory_diff(self):
+        """Twice as much work in the second run: what it has more is what the first had."""
+        first, second = self.memory("a", "hold", 100), self.memory("b", "hold", 200)
+        for kind in MEMORY:
+            more = {span: second[span][kind] - first[span][kind] for span in second}
+            self.assertTrue(any(more.values()))
+            self.assertEqual(self.flat("-sample_index=" + kind, "-focus=allocs", "-diff_base=" + self.path("a.pb.gz"),
+                                       self.path("b.pb.gz"), unit="B" if "space" in kind else ""),
+                             {span: value for span, value in more.items() if value})
 
     def test_odd_names(self):
         trace = self.trace("-o", self.path("a.pb.gz"), "-s", ODD_NAME + "=odd:go..odd:halt,odd:fail", "--",

@@ -141,9 +141,11 @@ static void test_options(void **state)
 
 	(void)state;
 	good(&w,
-	     "spantrace -p 1 -d 1.5s -m wall -P app --provider lib* -x tick --exclude a:b --by k1 --by k2 --no-follow --ring-size 3M --rows 77 --stream",
+	     "spantrace -p 1 -d 1.5s -m wall -P app --provider lib* -x tick --exclude a:b --by k1 --by k2 --no-follow --ring-size 3M --rows 77 --stream --sample 12.5% --max-overhead 0.05",
 	     &o);
 	assert_int_equal(o.rows, 77);
+	assert_int_equal(o.sample_ppb, 125000000);
+	assert_int_equal(o.limit_ppb, 50000000);
 	assert_true(o.stream);
 	assert_int_equal(o.duration_ns, 1500000000);
 	assert_int_equal(o.metrics, METRIC_WALL);
@@ -334,6 +336,9 @@ static void test_mistakes(void **state)
 		{"s -a --interval 99ms -o a.pb.gz", "--interval: \"99ms\" is too short", ""},
 		{"s -a -o pprof,split=2:x", "-o: \"split=2\" is not understood", "split=0 or 1"},
 		{"s -p 0", "-p: \"0\"", pid_fix},
+		{"s -a --sample 0", "--sample: \"0\" is not a share above 0", "write 0.01 or 1%"},
+		{"s -a --sample 2", "--sample: \"2\" is not a share above 0", "at most 1"},
+		{"s -a --max-overhead 5", "--max-overhead: \"5\" is not a share", "write 5%"},
 		{"s -p -3", "-p: \"-3\"", pid_fix},
 		{"s -p 1,", "-p: \"\"", pid_fix},
 		{"s -p ''", "-p: \"\"", pid_fix},
@@ -524,7 +529,7 @@ static void test_main(void **state)
 		{"s -h -p x", 0, "", "usage: spantrace ", NULL},
 		{"s --version", 0, "", "spantrace " SPANTRACE_VERSION "\n", NULL},
 		{"s top", 2, "", NULL, "`top` is not in this version"},
-		{"s help coz", 2, "", NULL, "`coz` is not in this version"},
+		{"s help top", 2, "", NULL, "`top` is not in this version"},
 		{"s ls", 2, "", NULL,
 		 "`ls` is no command; to run a program write: spantrace -- ls\n"},
 		{"s -p 1,2", 32, "trace:1:2:2", NULL, NULL},

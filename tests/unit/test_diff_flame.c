@@ -212,7 +212,7 @@ static void test_refused(void **state)
 	assert_int_equal(results[4], -EINVAL);
 	assert_contains(
 		said.text,
-		"-o: diff cannot draw value=wall; write value=busy, cpu, run_delay or blocked\n");
+		"-o: diff cannot draw value=wall; write value=busy, cpu, run_delay, blocked, alloc_objects or alloc_space\n");
 	assert_contains(said.text, "-o: not all of these files hold cpu; write value=busy\n");
 	assert_contains(said.text, "cannot write /nowhere/x.svg: ");
 	assert_contains(said.text, "-o: diff cannot write folded; ");

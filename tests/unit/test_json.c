@@ -249,6 +249,17 @@ static void test_nothing(void **state)
 	free(json);
 }
 
+static void test_sampled(void **state)
+{
+	struct sample *s = *state;
+	char *json;
+
+	s->profile.sample_ppb = 1250000;
+	json = export(s);
+	assert_non_null(strstr(json, "\t\"sample_rate\": 0.00125,\n"));
+	free(json);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -257,7 +268,7 @@ int main(void)
 		TEST(test_whole),   TEST(test_pid_inside), TEST(test_paths),
 		TEST(test_metrics), TEST(test_split),      TEST(test_rows_without_finished_spans),
 		TEST(test_clamped), TEST(test_labels),     TEST(test_odd_names),
-		TEST(test_nothing),
+		TEST(test_nothing), TEST(test_sampled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

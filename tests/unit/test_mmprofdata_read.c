@@ -91,7 +91,7 @@ static int view_event(void *context, const struct model_event *event)
 static void test_same_as_mmview(void **state)
 {
 	struct mmview v = {.first = 96022};
-	const struct trace_sink sink = {&v, view_span, view_event};
+	const struct trace_sink sink = {.context = &v, .span = view_span, .event = view_event};
 	struct replay *replay = NULL;
 	char *want = slurp(GOLDEN "mmview.txt", NULL);
 

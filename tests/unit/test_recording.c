@@ -149,6 +149,7 @@ static void test_the_run(void **state)
 	const struct replay_info *info;
 	const struct model_def *def;
 
+	r->run.sample_ppb = 125000000;
 	r->losses[0].count = 3;
 	r->threads[REC_TWO].start_ns = REC_START + 77;
 	r->threads[REC_TWO].end_ns = REC_START + 99;
@@ -170,7 +171,7 @@ static void test_the_run(void **state)
 	assert_int_equal(r->profile.start_realtime_ns, REC_REALTIME);
 	assert_int_equal(info->suspended_ns, 12345);
 	assert_int_equal(r->profile.metrics, METRICS_DEFAULT);
-	assert_int_equal(info->suspended_ns, 12345);
+	assert_int_equal(r->profile.sample_ppb, 125000000);
 	assert_int_equal(replay_loss(r, "ring_full"), 3);
 	assert_int_equal(replay_loss(r, "orphan_exit"), 0);
 	assert_int_equal(r->profile.nrefused, 1);

@@ -334,6 +334,29 @@ static void test_color(void **state)
 	free(text);
 }
 
+/* What was left out because it was asked for is no loss, and is said all the same. */
+static void test_sampled(void **state)
+{
+	struct sample *s = *state;
+	struct model_loss losses[] = {{"unsampled", "left out by --sample", 12345},
+				      {"shed", "", 0}};
+	char *text;
+
+	s->profile.sample_ppb = 2500000;
+	s->profile.losses = losses;
+	s->profile.nlosses = 2;
+	text = export(s, 0);
+	assert_contains(
+		text,
+		"\n\n0.25 % of the root spans, by chance; 12,345 spans and events left out; nothing is scaled\n\n");
+	assert_contains(text, "\nnothing lost\n");
+	losses[1].count = 1;
+	free(text);
+	text = export(s, 0);
+	assert_contains(text, "\nlost\n  shed 1: \n");
+	free(text);
+}
+
 static void test_no_spans(void **state)
 {
 	struct sample *s = *state;
@@ -402,6 +425,7 @@ int main(void)
 		TEST(test_narrow),
 		TEST(test_unsafe_names),
 		TEST(test_color),
+		TEST(test_sampled),
 		TEST(test_no_spans),
 		TEST(test_gap),
 		TEST(test_deep),

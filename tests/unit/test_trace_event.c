@@ -143,7 +143,7 @@ static void test_sink_gets_thread_spans(void **state)
 {
 	struct wire_span wire = make_span(1, PATH_A_B, 5000, 1000, 800);
 	struct sunk sunk = {0};
-	const struct trace_sink sink = {&sunk, sink_span, NULL};
+	const struct trace_sink sink = {.context = &sunk, .span = sink_span};
 	struct traced *t = *state;
 	const struct model_span *span = &sunk.spans[0];
 
@@ -189,7 +189,7 @@ static void test_sink_gets_async_spans_and_segments(void **state)
 	struct wire_async job = make_async(1, PATH_JOB, 77, 1000, 9000);
 	struct wire_span segment = make_span(2, PATH_JOB, 2000, 500, 400);
 	struct sunk sunk = {0};
-	const struct trace_sink sink = {&sunk, sink_span, NULL};
+	const struct trace_sink sink = {.context = &sunk, .span = sink_span};
 	struct traced *t = *state;
 
 	assert_int_equal(trace_add_sink(t->trace, &sink), 0);
@@ -221,8 +221,8 @@ static void test_sink_gets_events(void **state)
 {
 	struct wire_event plain = make_event(1, PATH_TICK, 4000);
 	struct sunk sunk = {0}, other = {0};
-	const struct trace_sink sink = {&sunk, NULL, sink_event};
-	const struct trace_sink both = {&other, sink_span, sink_event};
+	const struct trace_sink sink = {.context = &sunk, .event = sink_event};
+	const struct trace_sink both = {.context = &other, .span = sink_span, .event = sink_event};
 	struct traced *t = *state;
 
 	assert_int_equal(trace_add_sink(t->trace, &sink), 0);
@@ -247,8 +247,9 @@ static void test_sink_gets_events(void **state)
 static void test_sink_fails(void **state)
 {
 	struct sunk full = {.err = -ENOSPC}, broken = {.err = -EIO};
-	const struct trace_sink first = {&full, sink_span, NULL};
-	const struct trace_sink second = {&broken, sink_span, sink_event};
+	const struct trace_sink first = {.context = &full, .span = sink_span};
+	const struct trace_sink second = {
+		.context = &broken, .span = sink_span, .event = sink_event};
 	struct traced *t = *state;
 
 	assert_int_equal(trace_add_sink(t->trace, &first), 0);

@@ -81,7 +81,7 @@ static void test_single_spans_carry_them(void **state)
 	struct wire_async job = make_async(1, PATH_JOB, 7, 1000, 2000);
 	struct wire_event event = make_event(1, PATH_TICK, 1000);
 	struct sunk sunk = {0};
-	const struct trace_sink sink = {&sunk, sink_span, sink_event};
+	const struct trace_sink sink = {.context = &sunk, .span = sink_span, .event = sink_event};
 	struct traced *t = *state;
 
 	add_site(t);
@@ -240,7 +240,7 @@ static void test_sites(void **state)
 	const char *const keys[] = {key};
 	static const char *const other[] = {"other", "b", "c", "d", "e", "f"};
 	struct sunk sunk = {0};
-	const struct trace_sink sink = {&sunk, sink_span, NULL};
+	const struct trace_sink sink = {.context = &sunk, .span = sink_span};
 	struct traced *t = *state;
 
 	assert_int_equal(trace_add_sink(t->trace, &sink), 0);
@@ -262,7 +262,7 @@ static void test_texts(void **state)
 		.length = UINT32_MAX,
 	};
 	struct sunk sunk = {0};
-	const struct trace_sink sink = {&sunk, sink_span, NULL};
+	const struct trace_sink sink = {.context = &sunk, .span = sink_span};
 	struct traced *t = *state;
 
 	add_site(t);

@@ -87,6 +87,23 @@ static void test_sizes(void **state)
 	}
 }
 
+static void test_shares(void **state)
+{
+	static const struct good cases[] = {
+		{"0", 0},           {"0.000000001", 1},   {"0.0000000001", 0}, /* cut off */
+		{"0.01", 10000000}, {"1%", 10000000},     {"0.5%", 5000000},   {"5%", 50000000},
+		{"1", 1000000000},  {"100%", 1000000000}, {"2.5", 2500000000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		u64 ppb = 7;
+
+		assert_int_equal(units_parse_share(cases[i].text, &ppb), 0);
+		assert_int_equal(ppb, cases[i].value);
+	}
+}
+
 static void test_not_one(void **state)
 {
 	static const char *const cases[] = {
@@ -99,6 +116,7 @@ static void test_not_one(void **state)
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		assert_int_equal(units_parse_duration(cases[i], &value), -EINVAL);
 		assert_int_equal(units_parse_size(cases[i], &value), -EINVAL);
+		assert_int_equal(units_parse_share(cases[i], &value), -EINVAL);
 		assert_int_equal(value, 42);
 	}
 	/* Neither takes the other's units. */
@@ -123,9 +141,8 @@ static void test_too_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_durations),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_not_one),
+		cmocka_unit_test(test_durations), cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_shares),    cmocka_unit_test(test_not_one),
 		cmocka_unit_test(test_too_large),
 	};
 

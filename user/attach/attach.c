@@ -9,6 +9,7 @@
 
 #include "../util/cleanup.h"
 #include "../util/grow.h"
+#include "attach_parts.h"
 #include "uprobe_multi.h"
 
 struct attach_set {
@@ -20,6 +21,7 @@ struct attach_set {
 	size_t nfds;
 	struct bpf_link **links; /* perf-event links */
 	size_t nlinks;
+	struct attach_parts *parts; /* that hold the probes in its place; NULL: none do */
 };
 
 int attach_new(struct kernel *kernel, bool uprobe_multi, const pid_t *pids, size_t npids,
@@ -44,6 +46,19 @@ int attach_new(struct kernel *kernel, bool uprobe_multi, const pid_t *pids, size
 	return 0;
 }
 
+int attach_divide(struct attach_set *set)
+{
+	bool all = !set->pids[0];
+
+	return attach_parts_new(set->kernel, set->multi, set->pids, all ? 0 : set->npids,
+				&set->parts);
+}
+
+struct attach_parts *attach_parts_of(struct attach_set *set)
+{
+	return set->parts;
+}
+
 void attach_free(struct attach_set **out)
 {
 	struct attach_set *set = *out;
@@ -52,6 +67,7 @@ void attach_free(struct attach_set **out)
 	if (!set)
 		return;
 	*out = NULL;
+	attach_parts_free(&set->parts);
 	for (i = 0; i < set->nfds; i++)
 		close(set->fds[i]);
 	for (i = 0; i < set->nlinks; i++)
@@ -174,6 +190,8 @@ size_t attach_file(struct attach_set *set, const char *path, struct attach_probe
 	size_t i, standing = 0;
 	int program, err = 0;
 
+	if (set->parts)
+		return attach_parts_file(set->parts, path, probes, n);
 	for (i = 0; i < n; i++)
 		probes[i].error = 0;
 	for (program = 0; n && program < KERNEL_PROGRAMS && !err; program++)

@@ -23,6 +23,10 @@ struct attach_set;
 /* PIDS: 0 of them: every process. */
 int attach_new(struct kernel *kernel, bool uprobe_multi, const pid_t *pids, size_t npids,
 	       struct attach_set **out);
+/* Before any file: makes of it a set of parts (attach_parts.h), one for each definition. 0 or -ENOMEM. */
+int attach_divide(struct attach_set *set);
+/* Those parts; NULL where it was not divided. */
+struct attach_parts *attach_parts_of(struct attach_set *set);
 /* Detaches all. */
 void attach_free(struct attach_set **set);
 /* Attaches N probes in the file that PATH names now; sets the error of each. Returns how many stand. */

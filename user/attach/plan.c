@@ -63,26 +63,35 @@ void plan_want_labels(struct plan *plan, const char *const *keys, size_t n, bool
 	plan->all_labels = all;
 }
 
-int plan_refuse(struct plan *plan, const char *marker, const char *why)
+int plan_refuse_def(struct plan *plan, const char *name, const char *why)
 {
 	struct model_refused *refused;
 
 	if (plan->nrefused > PLAN_REFUSED)
 		return 0;
 	if (plan->nrefused == PLAN_REFUSED) {
-		marker = "others";
+		name = "others";
 		why = "more than 1000 are not listed";
 	}
 	if (GROW(plan->refused, plan->nrefused))
 		return -ENOMEM;
 	refused = &plan->refused[plan->nrefused];
-	refused->marker = strpool_add(plan->strings, marker, strlen(marker));
+	refused->marker = strpool_add(plan->strings, name, strlen(name));
 	refused->why = strpool_add(plan->strings, why, strlen(why));
 	if (!refused->marker || !refused->why)
 		return -ENOMEM;
 	plan->nrefused++;
-	log_warn("marker %s: %s", marker, why);
 	return 0;
+}
+
+int plan_refuse(struct plan *plan, const char *marker, const char *why)
+{
+	size_t known = plan->nrefused;
+	int err = plan_refuse_def(plan, marker, why);
+
+	if (!err && plan->nrefused > known)
+		log_warn("marker %s: %s", plan->refused[known].marker, plan->refused[known].why);
+	return err;
 }
 
 /* Whether the file open at FD, as it is now, was looked at before: a process is looked at several times. Notes it if

@@ -55,6 +55,8 @@ void plan_count(const struct plan *plan, struct plan_counts *out);
 u32 plan_sites_end(const struct plan *plan);
 /* What must not or could not be attached, each once. */
 const struct model_refused *plan_refused(const struct plan *plan, size_t *n);
+/* Adds one: all of a definition, NAME. 0 or -ENOMEM. */
+int plan_refuse_def(struct plan *plan, const char *name, const char *why);
 /* Names of the files that were looked at, for the message when none has markers. */
 const char *plan_file_name(const struct plan *plan, size_t i);
 bool plan_file_has_markers(const struct plan *plan, size_t i);

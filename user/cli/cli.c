@@ -7,6 +7,7 @@
 
 #include "../util/cleanup.h"
 #include "../util/log.h"
+#include "cli_config.h"
 #include "cli_impl.h"
 #include "cli_table.h"
 
@@ -53,6 +54,12 @@ enum {
 	OPT_PUSH_CA,
 	OPT_PUSH_TIMEOUT,
 	OPT_PUSH_WAIT,
+	OPT_SAMPLE,
+	OPT_MAX_OVERHEAD,
+	OPT_CONFIG,
+	OPT_LISTEN,
+	OPT_LOG_LEVEL,
+	OPT_END,
 };
 
 static const struct cli_option options_table[] = {
@@ -92,6 +99,10 @@ static const struct cli_option options_table[] = {
 	{OPT_STATS, "stats", NULL, "print at the end what the trace itself has cost", FOR_BOTH},
 	{OPT_STREAM, "stream", NULL,
 	 "every span to the loader, also where the kernel could add them up", FOR_BOTH},
+	{OPT_SAMPLE, "sample", "SHARE",
+	 "only that share of the root spans, by chance, and what runs inside: 0.01, 1%", FOR_BOTH},
+	{OPT_MAX_OVERHEAD, "max-overhead", "SHARE",
+	 "take out the hottest probes where they cost more of a process's CPU: 5%", FOR_BOTH},
 	{OPT_ALLOCATOR, "allocator", "FILE[:PREFIX]",
 	 "FILE has PREFIXmalloc, PREFIXfree and so on; repeatable", FOR_BOTH},
 	{OPT_ALLOC_SAMPLE, "alloc-sample", "SIZE",
@@ -122,7 +133,13 @@ static const struct cli_option options_table[] = {
 	 "give a server that long for an answer (default 30s)", FOR_BOTH},
 	{OPT_PUSH_WAIT, "push-wait", "TIME", "at the end wait that long for servers (default 5s)",
 	 FOR_BOTH},
+	{OPT_CONFIG, "config", "FILE", "more options, as lines of `name = value`; see README",
+	 FOR_BOTH},
+	{OPT_LISTEN, "listen", "[ADDRESS:]PORT", "/metrics for Prometheus, and /healthz, over HTTP",
+	 FOR_BOTH},
 	{OPT_JSON, "json", NULL, "JSON to stdout", FOR_BOTH | FOR_LIST},
+	{OPT_LOG_LEVEL, "log-level", "LEVEL",
+	 "what to say: error, warn, info or debug (default: warn)", FOR_BOTH | FOR_LIST},
 	{'q', "quiet", NULL, "errors only", FOR_BOTH | FOR_LIST},
 	{'v', "verbose", NULL, "more; twice: everything", FOR_BOTH | FOR_LIST},
 	{OPT_VERSION, "version", NULL, "print the version", FOR_TRACE},
@@ -225,9 +242,20 @@ static int take_option(void *context, int letter, const char *arg)
 		return cli_value_time(&o->heap_interval_ns, "--heap-interval", 10000000, arg);
 	case OPT_LEAKS:
 		return cli_value_time(&o->leaks_ns, "--leaks", 1, arg);
+	case OPT_SAMPLE:
+		return cli_value_sample(o, arg);
+	case OPT_MAX_OVERHEAD:
+		return cli_value_share(&o->limit_ppb, "--max-overhead", "5%", arg);
 	case OPT_STREAM:
 		o->stream = true;
 		return 0;
+	case OPT_CONFIG: /* has been read by now */
+		o->config = arg;
+		return 0;
+	case OPT_LISTEN:
+		return cli_value_listen(o, arg);
+	case OPT_LOG_LEVEL:
+		return cli_value_log_level(o, arg);
 	case OPT_JSON:
 		o->json = true;
 		return 0;
@@ -299,7 +327,7 @@ int cli_settle_outputs(struct options *o)
 	struct options_output output;
 	int err;
 
-	if ((o->noutputs || o->pyroscope) && !o->json)
+	if ((o->noutputs || o->pyroscope || o->listen.on) && !o->json)
 		return 0;
 	err = cli_default_output(o->json, &output);
 	return err ? err : cli_add_output(o, &output);
@@ -342,6 +370,75 @@ static int settle_list(struct options *o, char **rest)
 	return 0;
 }
 
+/* What stands on a command line, and so is not taken from the file. */
+struct given {
+	bool letters[OPT_END];
+	const char *config;
+};
+
+/* Options of which one stands for all: the command line's `-p 1` does away with the file's `all`. */
+static int choice_of(int letter)
+{
+	switch (letter) {
+	case 'a':
+	case OPT_CGROUP:
+		return 'p';
+	case 'v':
+	case OPT_LOG_LEVEL:
+		return 'q';
+	}
+	return letter;
+}
+
+static int note_given(void *context, int letter, const char *arg)
+{
+	struct given *given = context;
+
+	given->letters[choice_of(letter)] = true;
+	if (letter == OPT_CONFIG && given->config) {
+		log_error("--config: %s and %s; give one", given->config, arg);
+		return -EINVAL;
+	}
+	if (letter == OPT_CONFIG)
+		given->config = arg;
+	return letter == 'h' || letter == OPT_VERSION;
+}
+
+static bool is_given(void *context, int letter)
+{
+	const struct given *given = context;
+
+	return given->letters[choice_of(letter)];
+}
+
+/* The options of the file that the line names, where it does, and then those of the line. */
+static int take_all(int argc, char **argv, const struct cli_grammar *grammar, struct options *o,
+		    struct cli_words *words)
+{
+	static const int not_here[] = {OPT_CONFIG, OPT_VERSION, 'h', 0};
+	struct given given = {.letters = {false}};
+	struct cli_grammar look = *grammar;
+	struct cli_config config = {
+		.grammar = grammar, .not_here = not_here, .skip = is_given, .skip_context = &given};
+	int err;
+
+	if (grammar->stop) { /* else it puts the words in order, and none of its commands takes --config */
+		look.take = note_given;
+		err = cli_take_options(argc, argv, &look, &given, words);
+		if (err)
+			return err;
+		given.letters['p'] |= words->dashes;
+		config.path = given.config;
+	}
+	if (config.path) {
+		err = cli_config_take(&config, o, &o->config_text);
+		if (err)
+			return err;
+	}
+	*words = (struct cli_words){.rest = argc};
+	return cli_take_options(argc, argv, grammar, o, words);
+}
+
 static int parse(int argc, char **argv, unsigned form, struct options *out)
 {
 	CLEANUP(options_free)
@@ -352,7 +449,8 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 			    .heap_objects = HEAP_OBJECTS_DEFAULT,
 			    .heap_interval_ns = HEAP_INTERVAL_NS,
 			    .push_wait_ns = PUSH_WAIT_NS,
-			    .parts.keep = PARTS_KEEP_ALL};
+			    .parts.keep = PARTS_KEEP_ALL,
+			    .line = {.argc = argc, .argv = argv, .form = form}};
 	/* A trace stops at the first word that is no option: what follows is another program's. */
 	const struct cli_grammar grammar = {
 		.table = options_table,
@@ -367,7 +465,7 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 	struct cli_words words = {.rest = argc};
 	int err;
 
-	err = cli_take_options(argc, argv, &grammar, &o, &words);
+	err = take_all(argc, argv, &grammar, &o, &words);
 	if (err)
 		goto out;
 	if (o.action == ACTION_RUN) {
@@ -417,6 +515,13 @@ int cli_parse_record(int argc, char **argv, struct options *out)
 	return parse(argc, argv, FOR_RECORD, out);
 }
 
+int cli_parse_again(const struct options *options, struct options *out)
+{
+	const struct options_line *line = &options->line;
+
+	return parse(line->argc, line->argv, line->form, out);
+}
+
 void options_free(struct options *o)
 {
 	for (size_t i = 0; i < o->nspans; i++)
@@ -432,6 +537,7 @@ void options_free(struct options *o)
 	free(o->allocators);
 	free(o->tags);
 	free(o->push_headers);
+	free(o->config_text);
 	*o = (struct options){0};
 }
 

@@ -11,6 +11,7 @@
 #ifndef SPANTRACE_CLI_H
 #define SPANTRACE_CLI_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -24,6 +25,8 @@
 #include "../push/push.h"
 #include "../recording/parts.h"
 #include "../recording/trigger.h"
+
+struct coz_driver;
 
 enum cli_status {
 	CLI_DONE = 0,
@@ -64,6 +67,25 @@ struct options_parts {
 	size_t ntriggers;
 };
 
+/* Where /metrics and /healthz are. */
+struct options_listen {
+	bool on;
+	bool is_public;
+	const char *text; /* as given */
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} address;
+};
+
+/* The words that options were made of, to read them and their file again. */
+struct options_line {
+	int argc;
+	char **argv;
+	unsigned form;
+};
+
 #define RECORD_PATH    "spantrace.spans"
 #define PART_BYTES_MIN (256u << 10)
 #define LAST_MIN_NS    1000000000ull
@@ -77,7 +99,7 @@ struct options_parts {
 #define RING_BYTES_MAX     (1u << 30)
 #define HEAP_INTERVAL_NS   10000000000ull
 
-/* Strings are those of argv and live as long; the arrays are owned. */
+/* Strings are those of argv, which live as long, or of config_text; that and the arrays are owned. */
 struct options {
 	enum options_action action;
 	enum options_mode mode;
@@ -110,6 +132,8 @@ struct options {
 	size_t nby;
 	struct options_parts parts;
 	bool follow;      /* the children too */
+	u32 sample_ppb;   /* of struct profile */
+	u32 limit_ppb;    /* --max-overhead, of a process's CPU time; 0: none */
 	u32 rows;         /* room in the kernel for totals */
 	u32 heap_objects; /* live blocks to follow at one time */
 	u32 alloc_sample; /* bytes between samples, on average; 0: no sampling */
@@ -117,6 +141,11 @@ struct options {
 	u64 leaks_ns;            /* 0: no list of them */
 	const char **allocators; /* FILE[:PREFIX] */
 	size_t nallocators;
+	struct coz_driver *coz; /* spans are counted for coz, not recorded; borrowed. NULL: no */
+	struct options_listen listen;
+	struct options_line line;
+	const char *config; /* the file that some are of; NULL: none */
+	char *config_text;
 	bool stats;  /* what the trace itself costs */
 	bool stream; /* records of single spans, also where totals would do */
 	bool json;
@@ -145,6 +174,8 @@ int cli_parse(int argc, char **argv, struct options *out);
 int cli_parse_list(int argc, char **argv, struct options *out);
 /* The same for `record`, which takes more. */
 int cli_parse_record(int argc, char **argv, struct options *out);
+/* The same as OPTIONS were made, from the same words and the file that they name, as it is by now. */
+int cli_parse_again(const struct options *options, struct options *out);
 void options_free(struct options *options);
 
 /* Whether -q and -v go together: 0, or -EINVAL with the message printed. */

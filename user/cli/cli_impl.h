@@ -19,6 +19,9 @@ int cli_value_rows(struct options *o, const char *text);
 int cli_value_allocator(struct options *o, const char *text);
 int cli_value_alloc_sample(struct options *o, const char *text);
 int cli_value_heap_objects(struct options *o, const char *text);
+/* A fraction or a percentage above 0, at most 1, in 1e-9; OPTION is its name in messages, EXAMPLE what to write. */
+int cli_value_share(u32 *ppb, const char *option, const char *example, const char *text);
+int cli_value_sample(struct options *o, const char *text);
 /* Which options of memory go together. */
 int cli_settle_memory(struct options *o);
 /* The same for a list of numbers of processes or threads, each kept once. */
@@ -31,6 +34,10 @@ struct cli_ids {
 int cli_value_ids(pid_t **ids, size_t *n, const struct cli_ids *kind, const char *text);
 /* The same for a list of globs, ITEMS; OPTION is its name in messages. */
 int cli_value_glob(const char ***items, size_t *n, const char *option, const char *text);
+
+/* cli_service.c, as above. */
+int cli_value_listen(struct options *o, const char *text);
+int cli_value_log_level(struct options *o, const char *text);
 
 /* Adds an output; two to one path are refused. */
 int cli_add_output(struct options *o, const struct options_output *output);

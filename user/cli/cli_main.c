@@ -11,7 +11,6 @@
 static const char *const planned[] = {
 	"list",
 	"top",
-	"coz",
 	"doctor",
 };
 
@@ -113,6 +112,7 @@ int cli_main(int argc, char **argv, const struct command *commands,
 	const struct command *command;
 	int err;
 
+	log_find_journal();
 	if (argc < 2) {
 		print_usage(stderr, commands);
 		return CLI_USAGE;

@@ -28,11 +28,6 @@ static void complain(int result, const char *word, const char *help)
 		log_error("unknown option -%c; see %s", optopt, help);
 }
 
-static bool belongs(const struct cli_option *option, unsigned forms)
-{
-	return !option->forms || option->forms & forms;
-}
-
 /* Writes what getopt wants: SHORTS of at least 2 N + 3 bytes, LONGS of N + 1. */
 static void describe(const struct cli_grammar *grammar, char *shorts, struct option *longs)
 {
@@ -42,7 +37,7 @@ static void describe(const struct cli_grammar *grammar, char *shorts, struct opt
 	for (size_t i = 0; i < grammar->n; i++) {
 		const struct cli_option *option = &grammar->table[i];
 
-		if (!belongs(option, grammar->forms))
+		if (!cli_option_belongs(option, grammar->forms))
 			continue;
 		if (option->letter < 256) {
 			*shorts++ = (char)option->letter;
@@ -96,7 +91,7 @@ void cli_print_table(FILE *out, const struct cli_option *table, size_t n, unsign
 		const char *arg = table[i].arg;
 		char left[80];
 
-		if (!belongs(&table[i], forms))
+		if (!cli_option_belongs(&table[i], forms))
 			continue;
 		if (table[i].letter < 256)
 			snprintf(left, sizeof(left), "-%c, --%s%s%s", table[i].letter,

@@ -18,6 +18,12 @@ struct cli_option {
 /* One option with its value. 0 or -errno, with the message printed; 1: done, what else is on the line need not be right. */
 typedef int (*cli_take_fn)(void *context, int letter, const char *arg);
 
+/* Whether OPTION is one of those of FORMS. */
+static inline bool cli_option_belongs(const struct cli_option *option, unsigned forms)
+{
+	return !option->forms || option->forms & forms;
+}
+
 /* What may stand on a command's line. */
 struct cli_grammar {
 	const struct cli_option *table;

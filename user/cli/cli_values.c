@@ -246,3 +246,25 @@ int cli_value_output(struct options *o, const char *text)
 
 	return err ? err : cli_add_output(o, &output);
 }
+
+int cli_value_share(u32 *ppb, const char *option, const char *example, const char *text)
+{
+	u64 value = 0;
+
+	if (units_parse_share(text, &value) || !value || value > PPB) {
+		log_error("%s: \"%s\" is not a share above 0 and at most 1; write %s", option, text,
+			  example);
+		return -EINVAL;
+	}
+	*ppb = (u32)value;
+	return 0;
+}
+
+int cli_value_sample(struct options *o, const char *text)
+{
+	int err = cli_value_share(&o->sample_ppb, "--sample", "0.01 or 1%", text);
+
+	if (o->sample_ppb == PPB)
+		o->sample_ppb = 0; /* all of them */
+	return err;
+}

@@ -116,6 +116,7 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	skel->rodata->knob_alloc = options->alloc;
 	skel->rodata->knob_heap = options->heap;
 	skel->rodata->knob_returns_kill = options->returns_kill;
+	skel->rodata->knob_counts = options->counts;
 	skel->rodata->knob_eager_forks = options->eager_forks;
 	skel->rodata->knob_usage = options->usage;
 	skel->rodata->knob_tick_ns = kernel_tick_ns();
@@ -126,6 +127,11 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	skel->rodata->knob_cgroup = options->cgroup;
 	skel->rodata->knob_self = (u32)getpid();
 	skel->rodata->knob_pid_ns = options->pid_ns;
+	skel->rodata->knob_chance = options->chance;
+	skel->rodata->knob_meter = options->metered > 0;
+	if (options->metered && (bpf_map__set_max_entries(skel->maps.meters, METERS_MAX) ||
+				 bpf_map__set_max_entries(skel->maps.def_states, options->metered)))
+		return -EINVAL;
 	if (options->all_processes || !options->follow)
 		bpf_program__set_autoload(skel->progs.process_fork, false);
 	skel->rodata->knob_faults = faults;
@@ -147,6 +153,12 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	    bpf_map__set_max_entries(skel->maps.sites, options->nsites) ||
 	    bpf_map__set_max_entries(skel->maps.batch_markers, options->nsites))
 		return -EINVAL;
+	if (options->counts) {
+		int err = kernel_counts_size(kernel, slots);
+
+		if (err)
+			return err;
+	}
 	if (options->rows) {
 		int err = kernel_rows_size(kernel, options->rows);
 
@@ -251,6 +263,11 @@ static int kernel_setup(struct kernel *kernel, const struct kernel_options *opti
 		kernel->paths = NULL;
 		return -errno;
 	}
+	if (options->counts) {
+		err = kernel_counts_map(kernel);
+		if (err)
+			return err;
+	}
 	if (options->rows) {
 		err = kernel_rows_map(kernel);
 		if (err)
@@ -337,6 +354,7 @@ void kernel_free(struct kernel **out)
 	kernel_rows_unmap(kernel);
 	if (kernel->paths)
 		munmap((void *)kernel->paths, kernel->paths_bytes);
+	kernel_counts_unmap(kernel);
 	spantrace_bpf__destroy(kernel->skel);
 	free(kernel);
 }
@@ -431,6 +449,16 @@ int kernel_add_process(struct kernel *kernel, pid_t pid)
 	return 0;
 }
 
+u32 kernel_image_of(struct kernel *kernel, pid_t pid)
+{
+	struct wire_process process;
+	u32 key = (u32)pid;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.processes), &key, &process))
+		return 0;
+	return process.serial;
+}
+
 void kernel_open(struct kernel *kernel, u32 sites)
 {
 	kernel_open_batches(kernel);
@@ -503,7 +531,7 @@ int kernel_collect(struct kernel *kernel, kernel_record_fn fn, void *context)
 }
 
 /* At least as many as there are: the ends are read first. */
-static u64 async_alive(const struct kernel *kernel)
+u64 kernel_async_alive(const struct kernel *kernel)
 {
 	u64 made = 0, ended = 0;
 
@@ -523,7 +551,7 @@ int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, vo
 	struct wire_async span;
 	int err;
 
-	if (!async_alive(kernel))
+	if (!kernel_async_alive(kernel))
 		return 0;
 	err = bpf_map_get_next_key(fd, NULL, &next);
 	while (!err) {
@@ -536,7 +564,7 @@ int kernel_take_async(struct kernel *kernel, u32 process, kernel_async_fn fn, vo
 			continue;
 		__atomic_fetch_add(&kernel->skel->bss->async_ended[0], 1, __ATOMIC_RELAXED);
 		/* What its closer has claimed is told by it. */
-		if (!span.end_ns)
+		if (!span.end_ns && !(span.head.flags & WIRE_LEFT_OUT))
 			fn(context, &span);
 	}
 	return err == -ENOENT ? 0 : err;

@@ -22,6 +22,7 @@ struct kernel_options {
 	u32 pid_ns;  /* inode of the PID namespace that pids are of; 0: the machine's first one */
 	u32 rows;    /* room for totals in rows; 0: none are kept */
 	bool totals; /* spans are added up in rows, no record is sent of them */
+	bool counts; /* spans and events are counted by definition, no record is sent of them */
 	bool alloc;  /* allocations are counted, in rows */
 	bool heap;   /* live blocks are followed too */
 	bool eager_forks; /* a fork wakes the loader, as an exec does: the child waits for probes too */
@@ -36,6 +37,8 @@ struct kernel_options {
 	bool prepare_exec; /* there is a tracepoint before an exec */
 	bool task_hooks;   /* programs may stand where tasks exit and exec */
 	bool uprobe_multi; /* programs are loaded for uprobe_multi links, else for perf events */
+	u32 chance;        /* of a root span to be kept, in 2^-32; 0: every one is */
+	u32 metered; /* definitions whose hits are counted and that can be shed: those numbered below; 0: none */
 	u32 nsites;        /* room in the site table */
 	size_t ring_bytes; /* of each CPU's ring; a power of two, at least a page */
 };
@@ -97,6 +100,8 @@ int kernel_set_async_defs(struct kernel *kernel, const u32 *defs, u32 n);
 int kernel_set_alloc_site(struct kernel *kernel, u32 index, const struct wire_alloc_site *value);
 /* Traces process PID from now on. 0 or -errno. */
 int kernel_add_process(struct kernel *kernel, pid_t pid);
+/* The number of its image; 0: it is not traced. */
+u32 kernel_image_of(struct kernel *kernel, pid_t pid);
 
 /* A binary with N batched markers, of these cookies (0: not traced), on CLOCK; *FILE is what takes the definition's place in
  * the cookie of its KERNEL_BATCH_FETCH. 0, -ENOSPC, or -errno where their hooks could not be attached. */
@@ -132,7 +137,7 @@ typedef void (*kernel_row_fn)(void *context, const struct wire_row *gained,
 /* Hands the gains of all rows to FN; at least once an hour, because the histograms' counters wrap. */
 void kernel_take_rows(struct kernel *kernel, kernel_row_fn fn, void *context);
 /* The same for the rows of a thread that has ended, from the one that its WIRE_THREAD_END names, and gives them back. Those
- * that live blocks name stay until kernel_release_rows(). */
+ * that live blocks or async spans name stay until kernel_release_rows(). */
 void kernel_end_rows(struct kernel *kernel, u32 first, kernel_row_fn fn, void *context);
 /* Gives those back whose blocks have all been freed, and those of threads of which ENDED says that their process is no more,
  * and that no block in the table names them. */
@@ -148,11 +153,27 @@ int kernel_walk_objects(struct kernel *kernel, kernel_object_fn fn, void *contex
 /* What row INDEX is the total of; false where there is no such row. */
 bool kernel_row_of(struct kernel *kernel, u32 index, u32 *thread, u32 *path);
 
+/* With options.counts: adds up, over CPUs, how often by now, for the N definitions from the first one. What began is never
+ * less than what ended. Safe beside everything else until kernel_free(). */
+void kernel_take_counts(const struct kernel *kernel, struct wire_count *out, u32 n);
+
 /* Whether any traced process is left. */
 bool kernel_has_processes(const struct kernel *kernel);
 bool kernel_has_process(const struct kernel *kernel, pid_t pid);
 /* The pids of the traced processes, in a block for free(). 0 or -ENOMEM. */
 int kernel_processes(const struct kernel *kernel, pid_t **pids, size_t *n);
+
+/* --max-overhead (kernel_meter.c): hits by process image and definition, summed over CPUs, since the trace began or the
+ * image's first one. FN returns whether they are to be forgotten. 0 or -errno. */
+typedef bool (*kernel_meter_fn)(void *context, const struct wire_meter_key *key, u64 hits);
+int kernel_walk_meters(struct kernel *kernel, kernel_meter_fn fn, void *context);
+/* Whether spans of DEF that begin from now on are left out. 0 or -errno. */
+int kernel_shed(struct kernel *kernel, u32 def, bool shed);
+/* The probes of DEF, which is shed, have been taken out: its open spans are forgotten. 0 or -errno. */
+int kernel_forget(struct kernel *kernel, u32 def);
+/* Every traced process, with the number of its image. */
+typedef void (*kernel_process_fn)(void *context, pid_t pid, u32 serial);
+void kernel_walk_processes(const struct kernel *kernel, kernel_process_fn fn, void *context);
 
 /* How often a program has run and for how long, counted while somebody holds BPF_ENABLE_STATS. */
 struct kernel_runs {

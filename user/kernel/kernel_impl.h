@@ -18,15 +18,17 @@ struct kernel {
 	size_t ring_bytes;
 	const struct wire_path *paths;
 	size_t paths_bytes;
+	struct wire_count *counts; /* COUNTS_MAX a CPU, mapped; NULL: not counted */
+	size_t counts_bytes;
 	u32 nrows, noctaves;   /* aggregated mode; else 0 */
 	struct wire_row *rows; /* as the kernel has them, mapped as far as they are used */
 	struct wire_octave *octaves;
 	size_t rows_mapped, octaves_mapped; /* bytes */
 	struct wire_row *rows_taken;        /* what of them was handed on */
 	struct wire_octave *octaves_taken;
-	u32 *kept; /* rows of threads that have ended, which live blocks name */
+	u32 *kept; /* rows of threads that have ended, which live blocks or async spans name */
 	u32 nkept;
-	bool small; /* without the batched lane */
+	bool small;                       /* without the batched lane */
 	u32 nbatch_files, nbatch_markers; /* in the tables of the batched lane */
 	u32 nbatch_open;                  /* of the files, those whose trace has begun */
 	kernel_record_fn record;
@@ -39,6 +41,14 @@ int kernel_rows_size(struct kernel *kernel, u32 rows);
 int kernel_rows_map(struct kernel *kernel);
 void kernel_rows_unmap(struct kernel *kernel);
 
+/* Between open and load: room for the counts of SLOTS CPUs. 0 or -errno. */
+int kernel_counts_size(struct kernel *kernel, u32 slots);
+/* 0 or -errno. */
+int kernel_counts_map(struct kernel *kernel);
+void kernel_counts_unmap(struct kernel *kernel);
+
+/* Async spans in the table. */
+u64 kernel_async_alive(const struct kernel *kernel);
 /* Between open and load: the hooks of the batched lane. */
 void kernel_want_batches(struct kernel *kernel, const struct kernel_options *options);
 /* From here on what its binaries do counts. */

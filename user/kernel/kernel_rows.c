@@ -247,10 +247,8 @@ void kernel_end_rows(struct kernel *kernel, u32 first, kernel_row_fn fn, void *c
 	for (; index && index < n && steps < n; index = next, steps++) {
 		next = kernel->rows[index].next;
 		take_row(kernel, index, fn, context);
-		if (kernel->rows[index].async)
-			continue;
 		/* Without memory to remember it, the row stays. */
-		if (!kernel->rows[index].heap)
+		if (!kernel->rows[index].heap && !kernel->rows[index].async)
 			give_back(kernel, index);
 		else if (!GROW(kernel->kept, kernel->nkept))
 			kernel->kept[kernel->nkept++] = index;
@@ -268,7 +266,7 @@ void kernel_release_rows(struct kernel *kernel, kernel_row_fn fn, kernel_ended_f
 		const struct wire_row *row = &kernel->rows[index];
 
 		/* The number falls behind the block's end in the table, so 0 is the end of all that name the row. */
-		if (!__atomic_load_n(&row->inuse_objects, __ATOMIC_ACQUIRE) ||
+		if ((!row->async && !__atomic_load_n(&row->inuse_objects, __ATOMIC_ACQUIRE)) ||
 		    ended(context, row->thread)) {
 			take_row(kernel, index, fn, context);
 			give_back(kernel, index);

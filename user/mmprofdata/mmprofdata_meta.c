@@ -156,9 +156,12 @@ static void keep_number(const struct scan *s, u64 value)
 		const char *key;
 		u64 *to;
 	} numbers[] = {
-		{"start_time", &s->meta->start_time},       {"process_id", &s->meta->process_id},
-		{"spantrace.start_ns", &s->meta->start_ns}, {"spantrace.end_ns", &s->meta->end_ns},
+		{"start_time", &s->meta->start_time},
+		{"process_id", &s->meta->process_id},
+		{"spantrace.start_ns", &s->meta->start_ns},
+		{"spantrace.end_ns", &s->meta->end_ns},
 		{"spantrace.finished", &s->meta->finished},
+		{"spantrace.sample_ppb", &s->meta->sample_ppb},
 	};
 	size_t i;
 

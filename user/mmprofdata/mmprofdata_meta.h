@@ -19,7 +19,8 @@ struct mmp_meta {
 	char *clock;
 	u64 start_ns; /* what times count from, on the trace's clock */
 	u64 end_ns;
-	u64 finished; /* 1: the writer came to its end */
+	u64 sample_ppb; /* as in struct profile */
+	u64 finished;   /* 1: the writer came to its end */
 	u64 losses[REPLAY_LOSSES];
 };
 

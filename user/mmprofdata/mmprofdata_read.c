@@ -98,6 +98,7 @@ static int set_info(struct replay *replay, struct mmp_reader *reader)
 	if (!err)
 		err = set_text(&info->counter, counter_of(meta));
 	info->metrics = METRIC_WALL;
+	info->sample_ppb = meta->sample_ppb < PPB ? (u32)meta->sample_ppb : 0;
 	reader->base_ns = reader->own ? meta->start_ns : meta->start_time;
 	/* 0 is no time: a thread that ends then would run for ever. */
 	if ((!reader->own && !reader->base_ns) || reader->base_ns > INT64_MAX)

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "../target/target.h"
 #include "../util/cleanup.h"
 #include "../util/log.h"
 #include "../util/strpool.h"
@@ -35,6 +36,7 @@ struct batch {
 	struct profiles *profiles;
 	struct profile profile; /* without its rows */
 	u64 sent; /* profiles: each begins a nanosecond later, so that servers do not take two for one */
+	struct text_buf body; /* what goes with the next push */
 	struct strpool *texts;
 	bool failed;
 };
@@ -174,7 +176,14 @@ static void make_uuid(char id[37])
 	}
 }
 
-/* Pushes N rows as one profile; or, where that is more than the server takes, as two halves. */
+static void push_body(struct batch *batch)
+{
+	batch->failed |= batch->body.failed;
+	if (batch->body.len)
+		push_enqueue(batch->profiles->push, PYROSCOPE_PATH, PYROSCOPE_TYPE, &batch->body);
+}
+
+/* Adds N rows as one profile; or, where that is more than the server takes, as two halves. */
 static void push_rows(struct batch *batch, const struct tag_set *set, enum pprof_family family,
 		      const struct model_row *rows, size_t n)
 {
@@ -200,7 +209,11 @@ static void push_rows(struct batch *batch, const struct tag_set *set, enum pprof
 	if (!nsamples)
 		return;
 	batch->sent++;
-	push_enqueue(batch->profiles->push, PYROSCOPE_PATH, PYROSCOPE_TYPE, &body);
+	/* Servers take half a second for a request, and no longer for one of many series: messages behind each other are
+	 * one with the series of both. */
+	if (batch->body.len + body.len > PYROSCOPE_BYTES_MAX)
+		push_body(batch);
+	text_add(&batch->body, body.data, body.len);
 }
 
 /* Takes the rows of one set from REFS; returns how many those were. ROWS has room for them. */
@@ -246,12 +259,19 @@ static size_t find_sets(struct profiles *p, const struct trace *trace, const str
 	return n;
 }
 
-static u64 realtime(void)
+static u64 read_clock(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(clock, &now);
 	return (u64)now.tv_sec * SECOND + (u64)now.tv_nsec;
+}
+
+/* A time of the trace on the wall clock as that goes now: the trace's own stands still while the machine sleeps, and
+ * servers take only what is of now. */
+static u64 to_realtime(u64 time_ns)
+{
+	return read_clock(CLOCK_REALTIME) - (read_clock(CLOCK_MONOTONIC) - time_ns);
 }
 
 void profiles_interval(struct profiles *p, const struct trace *trace, const struct profile *gained)
@@ -267,8 +287,7 @@ void profiles_interval(struct profiles *p, const struct trace *trace, const stru
 		return;
 	}
 	batch.texts = texts;
-	/* Servers take what is of now. The clock of the trace stands still while the machine sleeps. */
-	batch.profile.start_realtime_ns = realtime() - (gained->end_ns - gained->start_ns);
+	batch.profile.start_realtime_ns = to_realtime(gained->start_ns);
 	/* A command line is nobody's business there. */
 	batch.profile.target = NULL;
 	batch.profile.nlosses = 0;
@@ -276,12 +295,23 @@ void profiles_interval(struct profiles *p, const struct trace *trace, const stru
 	qsort(refs, n, sizeof(*refs), compare_refs);
 	for (at = 0; at < n;)
 		at += push_set(&batch, refs + at, n - at, rows);
+	push_body(&batch);
+	text_buf_free(&batch.body);
 	if (batch.failed)
 		log_error("--pyroscope: out of memory; a part of this interval is lost");
 	tags_sweep(p->tags);
 }
 
 /* --- who is who ------------------------------------------------------------------------------------- */
+
+void profiles_process(struct profiles *p, u32 image, pid_t pid)
+{
+	char comm[COMM_LEN];
+
+	target_comm(pid, comm);
+	if (image)
+		tags_see(p->tags, image, 0, (u32)pid, comm);
+}
 
 void profiles_record(struct profiles *p, const struct wire_head *head)
 {

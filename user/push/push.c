@@ -234,7 +234,7 @@ int push_new(const struct push_options *options, struct push **out)
 }
 
 /* What became of everything, where that is not what was asked for. */
-static void say_end(const struct push *p)
+static void say_end(const struct push *p, u64 late)
 {
 	const struct push_counts *counts = &p->counts;
 	const char *name = p->options.name;
@@ -245,17 +245,22 @@ static void say_end(const struct push *p)
 	if (counts->refused)
 		log_warn("--%s: the server refused %llu pushes", name,
 			 (unsigned long long)counts->refused);
-	if (counts->dropped)
+	if (counts->dropped > late)
 		log_warn("--%s: %llu pushes were dropped: %s", name,
-			 (unsigned long long)counts->dropped,
+			 (unsigned long long)(counts->dropped - late),
 			 *counts->words ? counts->words : "there was no room for them");
+	if (late)
+		log_warn(
+			"--%s: %llu pushes were dropped at the end: %s; see --push-wait and --spool",
+			name, (unsigned long long)late,
+			counts->failing_since_ns ? counts->words : "there was no more time");
 	log_info("--%s: %llu pushes sent, %llu requests done again", name,
 		 (unsigned long long)counts->sent, (unsigned long long)counts->retries);
 }
 
 void push_close(struct push *p, u64 wait_ns)
 {
-	u64 now = push_now();
+	u64 now = push_now(), late;
 
 	if (p->closed)
 		return;
@@ -276,9 +281,10 @@ void push_close(struct push *p, u64 wait_ns)
 	push_http_wake(p->http);
 	pthread_join(p->thread, NULL);
 	p->started = false;
-	p->counts.dropped += p->queued.n;
+	late = p->queued.n;
+	p->counts.dropped += late;
 	push_list_free(&p->queued);
-	say_end(p);
+	say_end(p, late);
 }
 
 void push_free(struct push **out)

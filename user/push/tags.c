@@ -432,10 +432,8 @@ static int add_static(struct tags *t, const char *text)
 
 	snprintf(key, sizeof(key), "%.*s", (int)strcspn(text, "="), text);
 	tags_name(key, name, sizeof(name));
-	if (strcmp(key, name) != 0) {
-		log_error(
-			"--tag %s: servers take letters, digits and _ in a label's name; write %s",
-			text, name);
+	if (!*name) {
+		log_error("--tag %s: a label's name has letters, digits and _", text);
 		return -EINVAL;
 	}
 	if (t->nstatics == STATICS_MAX) {

@@ -85,6 +85,7 @@ static void describe(const struct replay_info *info, struct profile *out)
 		.start_realtime_ns = info->start_realtime_ns,
 		.suspended_ns = info->suspended_ns,
 		.metrics = info->metrics,
+		.sample_ppb = info->sample_ppb,
 	};
 }
 

@@ -43,7 +43,7 @@ static int info_text(struct recording_bytes *b, char **out)
 /* 0, 1 where it is a part, or -errno. */
 static int info_item(struct replay_info *info, struct recording_bytes *b, u8 tag)
 {
-	u64 metrics;
+	u64 metrics, sample;
 
 	switch (tag) {
 	case RECORDING_VERSION:
@@ -60,6 +60,11 @@ static int info_item(struct replay_info *info, struct recording_bytes *b, u8 tag
 		return 1;
 	case RECORDING_SUSPENDED:
 		return bytes_get(b, &info->suspended_ns) ? 0 : -EBADMSG;
+	case RECORDING_SAMPLE:
+		if (!bytes_get(b, &sample))
+			return -EBADMSG;
+		info->sample_ppb = sample < PPB ? (u32)sample : 0;
+		return 0;
 	case RECORDING_START:
 		return bytes_get(b, &info->start_ns) && bytes_get(b, &info->start_realtime_ns)
 			       ? 0

@@ -373,6 +373,7 @@ int replay_profile(struct replay *replay, struct profile *out)
 		.target = info->target,
 		.suspended_ns = info->suspended_ns,
 		.memory = info->memory,
+		.sample_ppb = info->sample_ppb,
 		.losses = info->losses,
 		.nlosses = REPLAY_LOSSES,
 		.refused = info->refused,

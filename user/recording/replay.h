@@ -51,6 +51,7 @@ struct replay_info {
 	u64 suspended_ns; /* as in struct profile */
 	u32 metrics;
 	struct model_memory memory; /* how allocations were counted */
+	u32 sample_ppb;             /* as in struct profile */
 	bool finished;              /* the file was ended by its writer */
 	struct model_loss losses[REPLAY_LOSSES];
 	struct model_refused *refused; /* owned, with its strings */

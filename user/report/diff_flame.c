@@ -13,7 +13,7 @@
 #include "../../exporters/text.h"
 #include "../util/log.h"
 
-#define VALUES "busy, cpu, run_delay or blocked"
+#define VALUES "busy, cpu, run_delay, blocked, alloc_objects or alloc_space"
 
 struct weight {
 	double self[2]; /* by side */
@@ -30,6 +30,8 @@ static const struct drawable {
 	{EXPORT_CPU, REPORT_SELF_CPU, false},
 	{EXPORT_RUN_DELAY, REPORT_RUN_DELAY, true},
 	{EXPORT_BLOCKED, REPORT_BLOCKED, true},
+	{EXPORT_ALLOC_OBJECTS, REPORT_ALLOC_OBJECTS, false},
+	{EXPORT_ALLOC_SPACE, REPORT_ALLOC_BYTES, false},
 };
 
 static const struct drawable *find_drawable(enum export_value value)

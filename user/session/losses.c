@@ -39,6 +39,10 @@ static const struct model_loss causes[LOSS_CAUSES] = {
 		{"heap_unseen",
 		 "a block of an operator new, where no return may be probed; in no inuse_ number",
 		 0},
+	[LOSS_UNSAMPLED] = {"unsampled", "left out by --sample, as asked", 0},
+	[LOSS_SHED] = {"shed",
+		       "left out by --max-overhead; what came while no probes stood is not counted",
+		       0},
 	[LOSS_BATCH_OPS] =
 		{"batch_lost",
 		 "enters, exits and events of the batched lane that could not be fetched", 0},
@@ -54,8 +58,8 @@ static const struct model_loss causes[LOSS_CAUSES] = {
 			   0},
 	[LOSS_THREADS] = {"threads_full",
 			  "more than 131072 threads; kept under one called (other threads)", 0},
-	[LOSS_ROWS] = {"rows_full",
-		       "more than 524288 rows of thread, path and labels; kept in one", 0},
+	[LOSS_ROWS] = {"rows_full", "more than 524288 rows of thread, path and labels; kept in one",
+		       0},
 	[LOSS_NO_MEMORY] = {"no_memory", "spantrace itself had no memory", 0},
 };
 
@@ -73,6 +77,7 @@ u64 losses_sum(const struct model_loss losses[LOSS_CAUSES])
 	int i;
 
 	for (i = 0; i < LOSS_CAUSES; i++)
-		sum += losses[i].count;
+		if (i != LOSS_UNSAMPLED)
+			sum += losses[i].count;
 	return sum;
 }

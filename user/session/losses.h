@@ -20,7 +20,7 @@ enum {
 
 /* Names and texts, with counts of 0. */
 void losses_init(struct model_loss losses[LOSS_CAUSES]);
-/* All causes together. */
+/* All causes together, but what --sample left out: that was asked for. */
 u64 losses_sum(const struct model_loss losses[LOSS_CAUSES]);
 
 #endif

@@ -361,6 +361,63 @@ void outputs_cut(struct outputs *outputs)
 		outputs->items[i].parts.wanted = output_in_parts(&outputs->items[i]);
 }
 
+size_t outputs_failed(const struct outputs *outputs, const char **path)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < outputs->n; i++) {
+		const struct output *output = &outputs->items[i];
+
+		if (!output->failed && !output->parts.error)
+			continue;
+		if (!n++ && path)
+			*path = output->path;
+	}
+	return n;
+}
+
+struct push *outputs_push(const struct outputs *outputs)
+{
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++)
+		if (outputs->items[i].to.push)
+			return outputs->items[i].to.push;
+	return NULL;
+}
+
+bool outputs_whole_file(const struct outputs *outputs)
+{
+	struct stat status;
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++) {
+		const struct output *output = &outputs->items[i];
+		const FILE *out = output->exporter.out;
+		const struct options_parts *parts = output->parts.options;
+
+		if (output_in_files(output) && output->exporter.options.interval_ns)
+			continue;
+		if (parts && (parts->max_bytes || parts->max_ns || parts->last_ns))
+			continue;
+		if (out != stdout && out && fstat(fileno(output->exporter.out), &status) == 0 &&
+		    S_ISREG(status.st_mode))
+			return true;
+	}
+	return false;
+}
+
+bool outputs_may_forget(const struct outputs *outputs)
+{
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++)
+		if (!output_in_files(&outputs->items[i]) ||
+		    !outputs->items[i].exporter.options.interval_ns)
+			return false;
+	return true;
+}
+
 bool outputs_left(const struct outputs *outputs)
 {
 	size_t i;

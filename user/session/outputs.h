@@ -47,6 +47,14 @@ void outputs_cut(struct outputs *outputs);
 /* An interval has ended: writes the files of those that have one for each. GAINED is what the trace gained in it, as
  * trace_profile_gained() has it, with all losses by now; the last one comes before outputs_finish(). */
 void outputs_interval(struct outputs *outputs, const struct profile *gained);
+/* How many cannot be written any more; *PATH, unless PATH is NULL, is where the first of them goes. */
+size_t outputs_failed(const struct outputs *outputs, const char **path);
+/* What delivers those that go to a server, the first of them; NULL: none does. */
+struct push *outputs_push(const struct outputs *outputs);
+/* Whether one is a file of the whole trace, which another trace would write over. */
+bool outputs_whole_file(const struct outputs *outputs);
+/* Whether all are content with what trace_profile_gained() tells, and keep no thread of it. */
+bool outputs_may_forget(const struct outputs *outputs);
 /* Whether any can still be written. */
 bool outputs_left(const struct outputs *outputs);
 /* The outputs' exporter_ops.heap, where there is one. */

@@ -17,6 +17,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "../coz/coz_driver.h"
+#include "../service/notify.h"
 #include "../util/cleanup.h"
 #include "../util/grow.h"
 #include "../util/log.h"
@@ -27,10 +29,17 @@
 #define SECOND  1000000000ULL
 #define TENTH   100000000ULL
 
+/* More than end between two looks at what their rows are. */
+#define DEAD_MAX (1u << 16)
+
 static void session_image_ended(struct session *s, u32 image, u64 when)
 {
 	if (s->heap)
 		heap_end_image(s->heap, image, when);
+	if (s->dead.used == DEAD_MAX)
+		intmap_free(&s->dead);
+	if (s->rows) /* without memory, its rows stay */
+		(void)intmap_set(&s->dead, image, s);
 	if (GROW(s->dead_images, s->ndead) || GROW(s->dead_times, s->ndead))
 		return;
 	s->dead_images[s->ndead] = image;
@@ -88,6 +97,14 @@ static void session_record(void *context, const void *record, size_t size)
 	}
 }
 
+/* Whether the process of THREAD is no more. Its async spans have been taken by then. */
+static bool session_has_ended(void *context, u32 thread)
+{
+	const struct session *s = context;
+
+	return intmap_find(&s->dead, trace_process_of(s->trace, thread));
+}
+
 /* Closes the async spans of the process images that have ended. */
 static void session_bury(struct session *s)
 {
@@ -132,6 +149,10 @@ static void session_signals(struct session *s)
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD) {
 			s->ending = true;
+			continue;
+		}
+		if (info.ssi_signo == SIGHUP && s->options->config) {
+			s->reload = true;
 			continue;
 		}
 		if (info.ssi_signo == SIGUSR1) {
@@ -181,12 +202,16 @@ static void session_loop(struct session *s)
 	struct status_line status;
 	u64 now = s->begin_ns, checked = now, ticked = now;
 	u64 limit = s->options->duration_ns;
+	bool interval;
 
 	s->interval_ends_ns = now + s->options->interval_ns;
-	status_begin(&status, s->options->quiet, now);
+	/* coz has its own to say, and no spans come by. */
+	status_begin(&status, s->options->quiet || s->options->coz, now);
 	while (!s->ended && (!limit || now - s->begin_ns < limit)) {
 		if (poll(poll_fds, 2, TICK_MS) > 0)
 			session_signals(s);
+		if (s->reload)
+			session_reload(s);
 		if (session_drain(s))
 			break;
 		now = session_clock(CLOCK_MONOTONIC);
@@ -200,16 +225,22 @@ static void session_loop(struct session *s)
 			s->ending = false;
 			checked = now;
 			session_take_rows(s);
+			overhead_watch(s->overhead, now);
+			if (s->rows && !s->heap) /* which does it itself */
+				kernel_release_rows(s->kernel, session_row, session_has_ended, s);
 			s->ended |=
 				s->options->mode != MODE_ALL && !kernel_has_processes(s->kernel);
 		}
 		if (now - ticked > TENTH) {
 			ticked = now;
+			overhead_tick(s->overhead, now);
 			session_tick(s);
 		}
-		if (s->options->interval_ns && now >= s->interval_ends_ns)
+		interval = s->options->interval_ns && now >= s->interval_ends_ns;
+		if (interval)
 			session_end_interval(s, now);
 		session_tick_memory(s, now);
+		session_tick_service(s, now, interval);
 		if (status_due(&status, now))
 			status_show(&status, s->trace, session_lost(s), now);
 		if (!outputs_left(s->outputs)) {
@@ -220,10 +251,25 @@ static void session_loop(struct session *s)
 	status_end(&status);
 }
 
+/* What outputs would tell, where there are none. */
+static void session_warn_losses(struct session *s)
+{
+	size_t i;
+
+	session_lost(s);
+	for (i = 0; i < LOSS_CAUSES; i++)
+		if (s->losses[i].count && i != LOSS_MAPPINGS)
+			log_warn("%s %llu: %s", s->losses[i].name,
+				 (unsigned long long)s->losses[i].count, s->losses[i].text);
+}
+
 static void session_free(struct session *s)
 {
+	if (s->options->coz)
+		coz_driver_end(s->options->coz);
 	command_release(&s->child);
 	stats_end(&s->stats);
+	overhead_free(&s->overhead);
 	attach_free(&s->probes);
 	memory_free(&s->memory);
 	heap_free(&s->heap);
@@ -240,12 +286,19 @@ static void session_free(struct session *s)
 	free(s->gone);
 	free(s->dead_images);
 	free(s->dead_times);
+	intmap_free(&s->dead);
 }
 
-int session_run(const struct options *options)
+/* One trace, if it *BEGAN. *STATUS is spantrace's exit status. Whether it ended for another, of the options in *NEXT. */
+static bool session_trace(const struct options *options, struct service *service,
+			  struct options *next, bool *began, int *status)
 {
 	CLEANUP(session_free)
-	struct session s = {.options = options, .signals = -1, .stats = {.fd = -1}};
+	struct session s = {.options = options,
+			    .service = service,
+			    .next = next,
+			    .signals = -1,
+			    .stats = {.fd = -1}};
 	struct pair_options pairing = {
 		.rules = options->rules,
 		.specs = options->spans,
@@ -260,15 +313,23 @@ int session_run(const struct options *options)
 
 	session_name_target(&s);
 	err = session_begin(&s, &pairing);
-	if (err)
-		return s.failed_status;
+	if (err) {
+		*status = s.failed_status;
+		return false;
+	}
+	*began = true;
+	service_ready(service);
 	plan_count(s.plan, &counts);
 	log_info("tracing %s: %zu probes in %zu files, %zu spans and %zu events", s.target,
 		 counts.attached, counts.marked_files, counts.spans, counts.events);
 	session_loop(&s);
 	session_close(&s);
-	if (options->stats)
+	if (options->coz)
+		session_warn_losses(&s);
+	if (options->stats) {
 		stats_print(&s.stats, s.kernel, options->ring_bytes, s.end_ns, stderr);
+		overhead_print(s.overhead, stderr);
+	}
 	plan_count(s.plan, &counts);
 	if (session_has_probes(&s) || options->mode == MODE_ALL) {
 		err = session_write(&s);
@@ -276,11 +337,50 @@ int session_run(const struct options *options)
 		session_say_no_markers(&s);
 		err = -ENOENT;
 	}
-	if (options->mode != MODE_CMD)
-		return err ? CLI_FAILED : CLI_DONE;
+	session_end_service(&s);
+	if (options->mode != MODE_CMD) {
+		*status = err ? CLI_FAILED : CLI_DONE;
+		return next->line.argv != NULL;
+	}
 	while (!s.child.ended && !s.interrupted && !command_reap(&s.child, true))
 		command_release(&s.child);
 	if (err || !s.child.ended)
-		return err ? 125 : 0;
-	return command_exit_status(&s.child);
+		*status = err ? 125 : 0;
+	else
+		*status = command_exit_status(&s.child);
+	return false;
+}
+
+int session_run(const struct options *options)
+{
+	CLEANUP(service_free) struct service *service = NULL;
+	CLEANUP(options_free) struct options even = {0};
+	CLEANUP(options_free) struct options odd = {0};
+	const struct options *now = options, *before = NULL;
+	int status = options->mode == MODE_CMD ? 125 : CLI_FAILED;
+
+	if (service_new(options, &service))
+		return status;
+	for (;;) {
+		struct options next = {0}, *place = now == &even ? &odd : &even;
+		bool began = false;
+
+		if (session_trace(now, service, &next, &began, &status)) {
+			options_free(place);
+			*place = next;
+			before = now;
+			now = place;
+			service_reloading(service);
+		} else if (!began && before) {
+			log_error("SIGHUP: no trace begins so: back to the options before");
+			now = before;
+			before = NULL;
+			service_reloaded(service, false);
+		} else {
+			break;
+		}
+		cli_set_log(now->quiet, now->verbose);
+	}
+	notify_send("STOPPING=1");
+	return status;
 }

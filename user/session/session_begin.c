@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "../coz/coz_driver.h"
 #include "../target/target.h"
 #include "../util/grow.h"
 #include "../util/log.h"
@@ -145,6 +146,14 @@ static u32 session_room(const struct session *s)
 	return sites > (SITES_MAX - spare) / 2 ? SITES_MAX : sites * 2 + spare;
 }
 
+/* In 2^-32, at least one; 0: every root span is kept. */
+static u32 sample_chance(u32 ppb)
+{
+	u64 chance = ((u64)ppb << 32) / PPB;
+
+	return ppb && !chance ? 1 : (u32)chance;
+}
+
 static int session_load(struct session *s)
 {
 	const struct options *options = s->options;
@@ -168,6 +177,7 @@ static int session_load(struct session *s)
 	int err;
 
 	kernel.totals = !options->stream && !options->nby && !outputs_want_spans(s->outputs);
+	kernel.counts = options->coz != NULL;
 	kernel.alloc = options->metrics & METRIC_ALLOC;
 	kernel.heap = options->metrics & METRIC_HEAP;
 	kernel.map = options->metrics & METRIC_MMAP;
@@ -176,6 +186,8 @@ static int session_load(struct session *s)
 	kernel.session = s->features.uprobe_session;
 	kernel.heap_objects = options->heap_objects;
 	kernel.alloc_sample = options->alloc_sample;
+	kernel.metered = options->limit_ppb || options->stats ? DEFS_MAX : 0;
+	kernel.chance = sample_chance(options->sample_ppb);
 	kernel.eager_forks = kernel.alloc || kernel.map;
 	s->rows = kernel.totals || kernel.alloc || kernel.map;
 	kernel.rows = s->rows ? options->rows : 0;
@@ -195,11 +207,25 @@ static int session_load(struct session *s)
 		trace_split_by(s->trace, options->by, options->nby);
 		err = outputs_listen(s->outputs, s->trace);
 	}
+	if (!err)
+		err = service_listen(s->service, s->trace);
+	if (!err && outputs_may_forget(s->outputs)) {
+		s->forgets = true;
+		trace_may_forget(s->trace);
+	}
 	if (!err && outputs_want_spans(s->outputs))
 		err = reorder_new(&s->reorder);
 	if (!err)
 		err = attach_new(s->kernel, s->features.uprobe_multi, s->pids,
 				 session_confined(s) ? s->npids : 0, &s->probes);
+	if (!err)
+		err = overhead_new(s->kernel, s->trace, s->probes,
+				   &(struct overhead_options){
+					   .limit_ppb = options->limit_ppb,
+					   .metered = kernel.metered > 0,
+					   .uprobe_multi = s->features.uprobe_multi,
+				   },
+				   &s->overhead);
 	if (!err)
 		err = session_new_memory(s);
 	if (err)
@@ -216,10 +242,23 @@ static void session_open(struct session *s)
 	plan_report(s->plan);
 }
 
+/* Tells coz's driver of the definitions that are new. */
+static int session_define(struct session *s)
+{
+	const struct model_def *def;
+	int err = 0;
+
+	for (; !err && (def = trace_def(s->trace, s->ndefs)); s->ndefs++)
+		err = coz_driver_define(s->options->coz, def);
+	return err;
+}
+
 int session_attach(struct session *s)
 {
 	int err = plan_attach(s->plan, s->trace, s->kernel, s->probes);
 
+	if (!err && s->options->coz)
+		err = session_define(s);
 	if (err)
 		log_error("cannot attach: %s", strerror(-err));
 	else if (s->begin_ns) /* the trace runs: what is new counts from here on */
@@ -317,6 +356,11 @@ static int session_block_signals(struct session *s)
 	sigaddset(&set, SIGCHLD);
 	if (s->options->parts.on)
 		sigaddset(&set, SIGUSR1);
+	/* A lost terminal ends a trace as Ctrl-C does, unless `nohup` said otherwise. */
+	if (s->options->config || signal(SIGHUP, SIG_DFL) != SIG_IGN)
+		sigaddset(&set, SIGHUP);
+	else
+		signal(SIGHUP, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
 	signal(SIGPIPE, SIG_IGN);
@@ -330,6 +374,17 @@ static u64 suspended_since_boot(u64 now_ns)
 	u64 since_boot = session_clock(CLOCK_BOOTTIME);
 
 	return since_boot > now_ns + SLEEP_MIN_NS ? since_boot - now_ns : 0;
+}
+
+/* Servers get their names for the targets, which may end soon after the first hit. */
+static int session_start_profiles(struct session *s)
+{
+	if (s->options->mode == MODE_CMD)
+		profiles_process(s->profiles, kernel_image_of(s->kernel, s->child.pid),
+				 s->child.pid);
+	for (size_t i = 0; i < s->npids; i++)
+		profiles_process(s->profiles, kernel_image_of(s->kernel, s->pids[i]), s->pids[i]);
+	return profiles_start(s->profiles);
 }
 
 int session_begin(struct session *s, const struct pair_options *pairing)
@@ -367,7 +422,7 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 	if (!err)
 		err = session_prepare(s, pairing);
 	if (!err && s->profiles)
-		err = profiles_start(s->profiles);
+		err = session_start_profiles(s);
 	if (err)
 		return err;
 	/* What came since the files were planned. */
@@ -381,5 +436,12 @@ int session_begin(struct session *s, const struct pair_options *pairing)
 	if (s->options->stats)
 		stats_begin(&s->stats, s->begin_ns);
 	session_open(s);
+	if (s->options->coz) {
+		err = coz_driver_begin(s->options->coz, s->kernel, s->child.pid);
+		if (err) {
+			log_error("cannot start: %s", strerror(-err));
+			return err;
+		}
+	}
 	return s->options->mode == MODE_CMD ? session_run_command(s) : 0;
 }

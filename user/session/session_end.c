@@ -63,6 +63,7 @@ void session_close(struct session *s)
 	int err;
 
 	s->end_ns = session_clock(CLOCK_MONOTONIC);
+	overhead_end(s->overhead, s->plan, s->begin_ns, s->end_ns);
 	kernel_close(s->kernel, s->end_ns);
 	kernel_fetch_batches(s->kernel);
 	attach_free(&s->probes);
@@ -115,6 +116,7 @@ void session_describe(struct session *s, struct profile *out)
 		.end_ns = s->end_ns ? s->end_ns : session_clock(CLOCK_MONOTONIC),
 		.metrics = s->options->metrics,
 		.memory = {.sample = s->options->alloc_sample, .leaks_ns = s->options->leaks_ns},
+		.sample_ppb = s->options->sample_ppb,
 		.losses = s->losses,
 		.nlosses = LOSS_CAUSES,
 	};

@@ -12,15 +12,18 @@
 #include "../attach/plan.h"
 #include "../kernel/kernel.h"
 #include "../push/profiles.h"
+#include "../service/service.h"
 #include "../target/cgroup.h"
 #include "../target/command.h"
 #include "../target/mapwatch.h"
 #include "../trace/heap.h"
 #include "../trace/reorder.h"
 #include "../trace/trace.h"
+#include "../util/intmap.h"
 #include "losses.h"
 #include "memory.h"
 #include "outputs.h"
+#include "overhead.h"
 #include "session.h"
 #include "stats.h"
 
@@ -54,7 +57,16 @@ struct session {
 	struct command_child child;
 	int failed_status; /* exit status should the run fail before it traces */
 	int signals;
+	u32 ndefs;          /* that coz's driver knows */
 	struct stats stats; /* --stats */
+	struct overhead *overhead;
+	struct service *service;
+	struct options *next; /* where a reload puts the options of the next trace */
+	bool reload;          /* is asked for */
+	bool forgets;         /* what has ended and was told */
+	u64 forgot_ns;
+	u64 ring_fill;      /* the most, since it was told last */
+	struct intmap dead; /* process images that have ended lately */
 	u64 begin_ns, begin_realtime_ns, end_ns;
 	u64 suspended_ns;     /* of struct profile */
 	u64 interval_ends_ns; /* --interval */
@@ -118,6 +130,12 @@ void session_take_rows(struct session *s);
 /* For kernel_take_rows() and its like: CONTEXT is the session. */
 void session_row(void *context, const struct wire_row *gained, const struct wire_octave *pieces,
 		 size_t n);
+/* As often as one likes: tells how the trace is doing, and forgets what has ended; TOLD: an interval has just ended. */
+void session_tick_service(struct session *s, u64 now_ns, bool told);
+/* The last losses are counted. */
+void session_end_service(struct session *s);
+/* SIGHUP: reads the options again; where they can be taken, the trace ends and s->next is what follows. */
+void session_reload(struct session *s);
 /* As often as one likes: live blocks of processes that have ended, and snapshots when they are due. */
 void session_tick_memory(struct session *s, u64 now_ns);
 /* Takes what waits in the kernel into the trace. 0 or -errno. */

@@ -11,6 +11,8 @@
 
 /* A look through the table costs as much as it holds, so it is not done for each process. */
 #define SWEEP_NS 1000000000ull
+/* Images that have ended are remembered a little longer: a thread's end can be told after its process's. */
+#define SWEPT_MAX 65536u
 
 struct heap {
 	struct kernel *kernel;
@@ -117,6 +119,14 @@ void heap_tick(struct heap *heap, u64 now_ns, kernel_row_fn fn, void *context)
 	heap->row = fn;
 	heap->row_context = context;
 	kernel_release_rows(heap->kernel, release_row, has_ended, heap);
+	if (heap->swept < SWEPT_MAX)
+		return;
+	/* No block is left that names one of these. */
+	intmap_free(&heap->ended);
+	heap->ntimes = 0;
+	heap->swept = 0;
+	free(heap->times);
+	heap->times = NULL;
 }
 
 static bool finish_object(void *context, const struct wire_object_key *key,

@@ -62,16 +62,16 @@ void trace_free(struct trace **out)
 
 		if (!row)
 			continue;
-		histogram_clear(&row->durations);
-		free(row->told);
+		trace_free_row(row);
 	}
-	trace_free_values(&trace->rows);
+	intmap_free(&trace->rows);
 	trace_free_values(&trace->events);
 	trace_free_values(&trace->paths);
 	trace_free_values(&trace->threads);
 	trace_free_values(&trace->sites);
 	intmap_free(&trace->texts);
 	intmap_free(&trace->kept);
+	intmap_free(&trace->dead);
 	intmap_free(&trace->prefixes);
 	intmap_free(&trace->paths_by_key);
 	for (i = 0; i < trace->ndefs; i++)
@@ -79,9 +79,7 @@ void trace_free(struct trace **out)
 	free(trace->defs);
 	intmap_free(&trace->defs_by_name);
 	free(trace->sinks);
-	free(trace->profile_rows);
-	free(trace->profile_events);
-	free(trace->profile_threads);
+	trace_free_profile(trace);
 	strpool_free(&trace->strings);
 	free(trace);
 }
@@ -146,6 +144,11 @@ int trace_add_def(struct trace *trace, const struct model_def *def, u32 *id)
 	return 0;
 }
 
+const struct model_def *trace_def(const struct trace *trace, u32 id)
+{
+	return id < trace->ndefs ? trace->defs[id] : NULL;
+}
+
 int trace_add_sink(struct trace *trace, const struct trace_sink *sink)
 {
 	if (GROW(trace->sinks, trace->nsinks))
@@ -153,6 +156,7 @@ int trace_add_sink(struct trace *trace, const struct trace_sink *sink)
 	trace->sinks[trace->nsinks++] = *sink;
 	trace->want_spans |= sink->span != NULL;
 	trace->want_events |= sink->event != NULL;
+	trace->want_rows |= sink->row != NULL;
 	return 0;
 }
 

@@ -26,11 +26,14 @@ struct trace;
 #define TRACE_ROWS_MAX   (1u << 19)
 #define TRACE_PIECES_MAX (1u << 20)
 
-/* Takes single spans and events as they come. Both return 0 or -errno, which ends up in trace_error(). */
+/* Takes single spans and events as they come, and what rows gain that the kernel adds up. They return 0 or -errno, which ends up in trace_error(). */
 struct trace_sink {
 	void *context;
 	int (*span)(void *context, const struct model_span *span);    /* may be NULL */
 	int (*event)(void *context, const struct model_event *event); /* may be NULL */
+	/* Aggregated mode; a span or event is told by this or by the others. May be NULL. */
+	int (*row)(void *context, const struct model_path *path, const struct wire_row *gained,
+		   const struct wire_octave *pieces, size_t n);
 };
 
 /* How far the trace has come, for the status line. */
@@ -62,6 +65,11 @@ void trace_ask_more(struct trace *trace, void (*more)(void *context), void *cont
 void trace_leave_rows(struct trace *trace);
 /* Borrows the sink, for good. 0 or -ENOMEM. */
 int trace_add_sink(struct trace *trace, const struct trace_sink *sink);
+/* Before the first record: trace_forget_ended() will be called. Nobody may keep a thread of such a trace. */
+void trace_may_forget(struct trace *trace);
+/* Gives back threads, with their rows, that ended some time before NOW_NS, so that memory stays flat where they come and go
+ * for months. No profile holds them any more. TOLD: only those whose rows trace_profile_gained() has told. */
+void trace_forget_ended(struct trace *trace, u64 now_ns, bool told);
 /* The trace begins: all probes stand. */
 void trace_begin(struct trace *trace, u64 now_ns, u64 realtime_ns);
 
@@ -105,6 +113,8 @@ const char *trace_keep_text(struct trace *trace, const char *text, size_t length
 const char *trace_find_text(const struct trace *trace, const char *text, size_t length);
 size_t trace_kept_texts(const struct trace *trace);
 
+/* The definition with number ID; NULL: there are not so many. */
+const struct model_def *trace_def(const struct trace *trace, u32 id);
 /* The process image of a thread, by number; 0 where it is not known. */
 u32 trace_process_of(const struct trace *trace, u32 thread);
 /* The definition of a path, by number; DEFS_MAX where it is none that was added. */

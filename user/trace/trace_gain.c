@@ -20,6 +20,25 @@ struct trace_told {
 	u64 sums[NSUMS];
 };
 
+void trace_row_now(const struct trace_row *row, struct model_row *out)
+{
+	*out = row->model;
+	out->work.alloc_objects = out->alloc_objects;
+	out->work.alloc_bytes = out->alloc_bytes;
+	out->work.inuse_objects = out->inuse_objects;
+	out->work.inuse_bytes = out->inuse_bytes;
+}
+
+bool trace_row_is_told(const struct trace_row *row)
+{
+	struct model_row now;
+
+	trace_row_now(row, &now);
+	now.min_ns = now.max_ns = now.mean_ns = 0;
+	return row->told &&
+	       !memcmp((const char *)&now + SUMS_AT, row->told->sums, sizeof(row->told->sums));
+}
+
 int trace_row_gain(struct trace_row *row, struct model_row *gain, bool *any)
 {
 	const struct model_row now = *gain;

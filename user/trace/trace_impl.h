@@ -16,6 +16,9 @@ struct trace_thread {
 	u64 inside_ns;
 	u64 rowless_ns; /* … of which no row tells */
 	bool ended;     /* inside_ns is final */
+	bool orphaned;  /* its process has ended too */
+	bool over;      /* of trace_forget_ended() … */
+	u64 over_ns;    /* … which could do so from here on; 0: not yet */
 };
 
 /* The labels of one site. */
@@ -76,7 +79,10 @@ struct trace {
 	size_t nsinks;
 	bool want_spans;
 	bool want_events;
-	bool rowless; /* trace_leave_rows() */
+	bool want_rows;
+	bool forgets;
+	struct intmap dead; /* images that have ended since the last trace_forget_ended() */
+	bool rowless;       /* trace_leave_rows() */
 	int error;
 	u64 spans;
 	u64 nevents;
@@ -117,6 +123,19 @@ const char *trace_own_name(struct trace *trace, u32 def, u64 name);
 /* Keeps the text of a label's string. */
 void trace_add_text(struct trace *trace, const struct wire_string *record);
 
+/* KEY, of a thread and a path, with a row's labels. Where that is taken by another, the next that is not. */
+u64 trace_label_key(u64 key, const struct model_label *labels, u32 n);
+u64 trace_event_key(const struct model_thread *thread, const struct model_def *def,
+		    const char *name);
+void trace_free_row(struct trace_row *row);
+void trace_free_profile(struct trace *trace);
+/* A process image has ended. */
+void trace_image_ended(struct trace *trace, u32 image);
+
+/* The row with all its sums. */
+void trace_row_now(const struct trace_row *row, struct model_row *out);
+/* Whether it has gained nothing since the last trace_row_gain(). */
+bool trace_row_is_told(const struct trace_row *row);
 /* Makes of GAIN, which is the row by now, what it gained since the last call. *ANY is whether there is something in it.
  * 0 or -ENOMEM. */
 int trace_row_gain(struct trace_row *row, struct model_row *gain, bool *any);

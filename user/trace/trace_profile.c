@@ -142,11 +142,11 @@ static int profile_rows(struct trace *trace, bool gained, struct profile *out)
 		if (!row)
 			continue;
 		m = &trace->profile_rows[n];
-		*m = row->model;
-		m->work.alloc_objects = gained ? m->alloc_objects : row->of_spans.objects;
-		m->work.alloc_bytes = gained ? m->alloc_bytes : row->of_spans.bytes;
-		m->work.inuse_objects = m->inuse_objects;
-		m->work.inuse_bytes = m->inuse_bytes;
+		trace_row_now(row, m);
+		if (!gained) {
+			m->work.alloc_objects = row->of_spans.objects;
+			m->work.alloc_bytes = row->of_spans.bytes;
+		}
 		if (gained) {
 			if (trace_row_gain(row, m, &any))
 				return -ENOMEM;
@@ -244,7 +244,7 @@ int trace_thread_rows(struct trace *trace, u64 end_ns, struct profile *out)
 	return profile_threads(trace, end_ns, out);
 }
 
-static int make_profile(struct trace *trace, u64 end_ns, bool gained, struct profile *out)
+void trace_free_profile(struct trace *trace)
 {
 	free(trace->profile_rows);
 	free(trace->profile_events);
@@ -252,6 +252,11 @@ static int make_profile(struct trace *trace, u64 end_ns, bool gained, struct pro
 	trace->profile_rows = NULL;
 	trace->profile_events = NULL;
 	trace->profile_threads = NULL;
+}
+
+static int make_profile(struct trace *trace, u64 end_ns, bool gained, struct profile *out)
+{
+	trace_free_profile(trace);
 	profile_running_threads(trace);
 	if (profile_rows(trace, gained, out) || profile_events(trace, out) ||
 	    profile_threads(trace, end_ns, out))

@@ -201,6 +201,14 @@ static void trace_thread_ends(struct trace *trace, const struct wire_thread_end 
 	memcpy(thread->model.comm, record->comm, MODEL_COMM_LEN - 1);
 }
 
+static void trace_life(struct trace *trace, const struct wire_life *record)
+{
+	if (record->head.kind == WIRE_EXEC)
+		trace_image_ended(trace, record->old_process);
+	else if (record->head.kind == WIRE_EXIT)
+		trace_image_ended(trace, record->process);
+}
+
 void trace_record(struct trace *trace, const void *data, size_t size)
 {
 	const struct wire_head *head = data;
@@ -249,6 +257,7 @@ void trace_record(struct trace *trace, const void *data, size_t size)
 	case WIRE_EXIT:
 		if (head->size != sizeof(struct wire_life))
 			goto damaged;
+		trace_life(trace, data);
 		return;
 	}
 damaged:

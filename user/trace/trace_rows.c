@@ -53,7 +53,7 @@ static bool trace_same_labels(const struct model_row *row, const struct model_la
 }
 
 /* A key for the row's labels too. Two sets of labels may get one key: then the next one is tried. */
-static u64 trace_label_key(u64 key, const struct model_label *labels, u32 n)
+u64 trace_label_key(u64 key, const struct model_label *labels, u32 n)
 {
 	const char *c;
 	u32 i;
@@ -307,6 +307,15 @@ static int trace_add_gain(struct trace_row *row, const struct wire_row *gained,
 	return 0;
 }
 
+u64 trace_event_key(const struct model_thread *thread, const struct model_def *def,
+		    const char *name)
+{
+	u64 key = trace_row_key(thread->serial, def->id);
+
+	/* Names are kept once each, so that pointers tell them apart. */
+	return name ? (key ^ (u64)(uintptr_t)name) * 0x9e3779b97f4a7c15ULL : key;
+}
+
 static struct model_event_row *trace_event_row(struct trace *trace,
 					       const struct model_event *event);
 
@@ -327,14 +336,11 @@ static struct model_event_row *trace_folded_event_row(struct trace *trace,
 
 static struct model_event_row *trace_event_row(struct trace *trace, const struct model_event *event)
 {
-	u64 key = trace_row_key(event->thread->serial, event->path->def->id);
 	const char *name = event->path->name;
+	u64 key = trace_event_key(event->thread, event->path->def, name);
 	struct model_event_row *row;
 	void **found;
 
-	/* Names are kept once each, so that pointers tell them apart. */
-	if (name)
-		key = (key ^ (u64)(uintptr_t)name) * 0x9e3779b97f4a7c15ULL;
 	for (; (found = intmap_find(&trace->events, key)); key++) {
 		row = *found;
 		if (row->thread == event->thread && row->def == event->path->def &&
@@ -382,6 +388,18 @@ void trace_take_event(struct trace *trace, const struct model_event *event)
 			trace_fail(trace, trace->sinks[i].event(trace->sinks[i].context, event));
 }
 
+static void trace_tell_row(struct trace *trace, const struct model_path *path,
+			   const struct wire_row *gained, const struct wire_octave *pieces,
+			   size_t n)
+{
+	size_t i;
+
+	for (i = 0; trace->want_rows && i < trace->nsinks; i++)
+		if (trace->sinks[i].row)
+			trace_fail(trace, trace->sinks[i].row(trace->sinks[i].context, path, gained,
+							      pieces, n));
+}
+
 void trace_take_row(struct trace *trace, const struct wire_row *gained,
 		    const struct wire_octave *pieces, size_t n)
 {
@@ -411,6 +429,7 @@ void trace_take_row(struct trace *trace, const struct wire_row *gained,
 		events->has_sum |= event.has_value;
 		events->sum = (s64)((u64)events->sum + gained->wall_ns);
 		trace->nevents += gained->count;
+		trace_tell_row(trace, path, gained, pieces, n);
 		return;
 	}
 	span.thread = &thread->model;
@@ -420,6 +439,7 @@ void trace_take_row(struct trace *trace, const struct wire_row *gained,
 		return;
 	}
 	trace->spans += gained->count + gained->open;
+	trace_tell_row(trace, path, gained, pieces, n);
 }
 
 /* The row without labels of a thread and path. NULL: no memory. */

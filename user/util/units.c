@@ -89,3 +89,14 @@ int units_parse_size(const char *text, u64 *bytes)
 
 	return parse(text, units, bytes);
 }
+
+int units_parse_share(const char *text, u64 *ppb)
+{
+	static const struct unit units[] = {
+		{"", 1000000000ull},
+		{"%", 10000000ull},
+		{NULL, 0},
+	};
+
+	return parse(text, units, ppb);
+}

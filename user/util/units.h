@@ -13,4 +13,7 @@ int units_parse_duration(const char *text, u64 *ns);
 /* "4096", "64K", "1M", "1.5GiB" (powers of 1024), "1kB", "1MB" (powers of 1000). As above. */
 int units_parse_size(const char *text, u64 *bytes);
 
+/* "0.05", "5%", in parts of a thousand million; what is finer is cut off. As above. */
+int units_parse_share(const char *text, u64 *ppb);
+
 #endif

@@ -1,9 +1,9 @@
 module spantrace.test/push-server
 
-go 1.26.0
+go 1.25.0
 
 require (
-	connectrpc.com/connect v1.21.1
+	connectrpc.com/connect v1.19.2
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/grafana/pyroscope/api v1.6.0
 )

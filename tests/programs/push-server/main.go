@@ -7,18 +7,28 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -207,7 +217,7 @@ func (s *server) nextFault() string {
 
 // Does not what a server should: "500", "429:1" (Retry-After: 1), "close" (in the middle of the body), "hang", "garbage",
 // "cut" (takes it, and closes in the middle of the answer).
-func (s *server) fault(fault string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+func misbehave(fault string, w http.ResponseWriter, r *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		log.Fatal(err)
@@ -258,17 +268,44 @@ func (s *server) with(next http.Handler) http.Handler {
 		case "cut":
 			cut(next, w, r)
 		default:
-			s.fault(fault, next, w, r)
+			misbehave(fault, w, r)
 		}
 	})
+}
+
+// A certificate that nobody has signed but its own key.
+func withTLS(listener net.Listener, path string) (net.Listener, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "push-server"},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(24 * time.Hour),
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, err
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return nil, err
+	}
+	return tls.NewListener(listener, &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+	}), nil
 }
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:0", "")
 	file := flag.String("record", "", "one line of JSON for each profile is added there")
 	faults := flag.String("faults", "", "what the first requests meet: 500,429:1,close,hang,garbage,cut")
-	cert := flag.String("cert", "", "with -key: TLS")
-	key := flag.String("key", "", "")
+	cert := flag.String("cert", "", "TLS, with a new certificate for 127.0.0.1, which is written there")
 	flag.Parse()
 	out, err := os.OpenFile(*file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -281,16 +318,25 @@ func main() {
 	mux := http.NewServeMux()
 	mux.Handle(pushv1connect.NewPusherServiceHandler(s))
 	listener, err := net.Listen("tcp", *listen)
+	if err == nil && *cert != "" {
+		listener, err = withTLS(listener, *cert)
+	}
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("listening on", listener.Addr())
-	if *cert != "" {
-		err = http.ServeTLS(listener, s.with(mux), *cert, *key)
-	} else {
-		err = http.Serve(listener, s.with(mux))
-	}
-	if !errors.Is(err, http.ErrServerClosed) {
+	h := &http.Server{Handler: s.with(mux)}
+	done := make(chan struct{})
+	go func() {
+		ended := make(chan os.Signal, 1)
+		signal.Notify(ended, syscall.SIGTERM)
+		<-ended
+		// What has come is answered.
+		_ = h.Shutdown(context.Background())
+		close(done)
+	}()
+	if err := h.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		log.Fatal(err)
 	}
+	<-done
 }
