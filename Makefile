@@ -37,7 +37,7 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra 
 USER_SRC := $(wildcard user/*.c user/*/*.c)
 LIB_SRC := $(filter-out user/main.c,$(USER_SRC)) $(wildcard exporters/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(OUTPUT)/%.o)
-SKELETON := $(OUTPUT)/spantrace.skel.h
+SKELETON := $(OUTPUT)/spantrace.skel.h $(OUTPUT)/spantrace_small.skel.h
 ASSETS := $(patsubst %,$(OUTPUT)/%.h,$(wildcard exporters/*.js exporters/*.css))
 RULES := $(OUTPUT)/user/pair/programs.rules.h
 COZ_SHIM := $(OUTPUT)/libspantrace-coz.so
@@ -59,9 +59,16 @@ $(OUTPUT)/bpf/spantrace.bpf.o: bpf/spantrace.bpf.c
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $@.d -MT $@ -c $< -o $@.tmp
 	$(Q)$(BPFTOOL) gen object $@ $@.tmp
 
-$(SKELETON): $(OUTPUT)/bpf/spantrace.bpf.o
+# The same for kernels whose programs have little stack.
+$(OUTPUT)/bpf/spantrace_small.bpf.o: bpf/spantrace.bpf.c
+	$(call msg,BPF,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -DSMALL_STACK -MMD -MP -MF $@.d -MT $@ -c $< -o $@.tmp
+	$(Q)$(BPFTOOL) gen object $@ $@.tmp
+
+$(OUTPUT)/%.skel.h: $(OUTPUT)/bpf/%.bpf.o
 	$(call msg,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name spantrace_bpf >$@
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@
 
 # --- the loader ------------------------------------------------------------------------------------
 

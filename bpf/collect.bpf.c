@@ -67,7 +67,7 @@ int collect_open(struct bpf_iter__task *ctx)
 	if (!walk.task)
 		return 0;
 	walk.t = bpf_task_storage_get(&threads, walk.task, NULL, 0);
-	if (!walk.t || !walk.t->serial)
+	if (!walk.t || !walk.t->serial || (!walk.t->announced && !walk.t->last))
 		return 0;
 	read_usage_of(walk.t, walk.task, &raw);
 	if (knob_cpu_exact && walk.t->stay)

@@ -79,15 +79,11 @@ static __noinline void look_at_ticks(struct thread_state *t, struct task_struct 
 	t->system_due = system - t->usage.system;
 }
 
-/* Splits RUN, what ran since the stack last changed, on PATH. Returns its system time. */
-static __always_inline u64 split_run(struct thread_state *t, struct task_struct *task, u32 path,
-				     u64 run)
+/* What of RUN, on PATH, was system time; from then on it is due no more. */
+static __always_inline u64 take_due(struct thread_state *t, u32 path, u64 run)
 {
-	s64 system;
+	s64 system = t->system_due;
 
-	if (!knob_cpu_exact && unlikely(task->se.sum_exec_runtime != t->last_run))
-		look_at_ticks(t, task, path);
-	system = t->system_due;
 	if (likely(system <= 0))
 		return 0;
 	if (!knob_cpu_exact && path != t->system_path)
@@ -98,6 +94,15 @@ static __always_inline u64 split_run(struct thread_state *t, struct task_struct 
 		return 0;
 	t->system_due -= system;
 	return system;
+}
+
+/* Splits RUN, what ran since the stack last changed, on PATH. Returns its system time. */
+static __always_inline u64 split_run(struct thread_state *t, struct task_struct *task, u32 path,
+				     u64 run)
+{
+	if (!knob_cpu_exact && unlikely(task->se.sum_exec_runtime != t->last_run))
+		look_at_ticks(t, task, path);
+	return take_due(t, path, run);
 }
 
 /* What the task has run by now, up to a constant. */

@@ -28,6 +28,9 @@ static __noinline void end_thread(struct thread_state *t, struct task_struct *ta
 	struct close_walk walk = {.flags = WIRE_OPEN, .to_flags = WIRE_OPEN};
 	struct wire_thread_end *record;
 
+	/* A thread that came by a fork with a buffer that it never used. */
+	if (!t->announced && !t->last)
+		return;
 	walk.now = trace_time();
 	if (knob_cpu_exact && t->stay)
 		settle_stay(t, run_clock(task));
@@ -93,7 +96,8 @@ int BPF_PROG(process_exec, struct task_struct *task, pid_t old_pid, struct linux
 		end_thread(t, task);
 		t->serial = __sync_fetch_and_add(&thread_serials, 1) + 1;
 		t->process = process->serial;
-		t->announced = 0;
+		t->announced = ANNOUNCED_NOT;
+		batch_forget(t, task);
 		t->inside = 0;
 		t->first_row = 0;
 		__builtin_memset(t->memo, 0, sizeof(t->memo)); /* its rows were the old serial's */
@@ -110,6 +114,8 @@ int BPF_PROG(process_exit, struct task_struct *task)
 	u32 pid, serial;
 
 	if (t) {
+		if (t->batched)
+			batch_sync(BATCH_HIT);
 		end_thread(t, task);
 		t->serial = 0; /* collect has nothing to add */
 	}

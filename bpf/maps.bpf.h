@@ -249,4 +249,29 @@ struct {
 
 u32 async_defs_used; /* how many of them there are */
 
+u64 tsc_mult; /* ns per tick of BATCH_CLOCK_TSC, in 2^-32; the loader measures it once there is need */
+
+/* The batched lane: its binaries, the cookies of their markers (0: not traced), and what a thread that uses it carries.
+ * The loader sizes the second. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BATCH_FILES_MAX);
+	__type(key, u32);
+	__type(value, struct wire_batch_file);
+} batch_files SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} batch_markers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct batch);
+} batches SEC(".maps");
+
 #endif

@@ -23,13 +23,17 @@ static __always_inline u32 row_alloc(void *given_back, u32 *used, u32 max)
 }
 
 /* The thread's row of PATH, made if it has none; 0 where there is no room. */
-static __noinline u32 row_find(struct thread_state *t, u32 path)
+__noinline int row_find(struct thread_state *t, u32 path)
 {
-	struct wire_row_key key = {.thread = t->serial, .path = path};
-	u32 *found = bpf_map_lookup_elem(&row_index, &key);
+	struct wire_row_key key = {.path = path};
+	u32 *found;
 	struct wire_row *row;
 	u32 index;
 
+	if (!t)
+		return 0;
+	key.thread = t->serial;
+	found = bpf_map_lookup_elem(&row_index, &key);
 	if (found)
 		return *found;
 	index = row_alloc(&free_rows, &rows_used, knob_rows);

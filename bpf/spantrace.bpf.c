@@ -4,6 +4,7 @@
  *   a hit ▸ thread_of: is this thread traced, and what is its state?
  *         ▸ the stack of open spans changes; the time since the last change goes to the frame on top
  *         ▸ what closes becomes one record on this CPU's ring, which nobody is woken for
+ *   batch takes what threads have written down by themselves, and treats it as so many hits
  *   fork, exec and exit keep the table of traced processes and close what ends with them
  *   stay, where asked for, times system calls and page faults
  *   collect writes what is still open when the trace ends
@@ -13,6 +14,8 @@
 #include "label.bpf.h"
 
 #include "span.bpf.c"
+
+#include "batch.bpf.c"
 
 #include "async.bpf.c"
 

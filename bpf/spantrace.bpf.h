@@ -96,13 +96,20 @@ struct map_call {
 	u32 reserved;
 };
 
+enum announced {
+	ANNOUNCED_NOT = 0,
+	ANNOUNCED = 1,
+	ANNOUNCED_BATCHED =
+		2, /* and the thread uses the batched lane: before anything else its ops are fetched */
+};
+
 struct thread_state {
 	u32 serial;
 	u32 process;
 	u32 depth;
-	u32 dead;     /* frames marked FRAME_DEAD */
-	u32 too_deep; /* entered beyond FRAMES_MAX and not yet left */
-	u32 announced;
+	u32 dead;        /* frames marked FRAME_DEAD */
+	u32 too_deep;    /* entered beyond FRAMES_MAX and not yet left */
+	u32 announced;   /* enum announced */
 	u64 too_deep_sp; /* where the first of those was entered */
 	u64 open_mask;   /* bit DEF mod 64: a frame of that definition may be open */
 	u64 last_run;    /* sum_exec_runtime then */
@@ -120,6 +127,7 @@ struct thread_state {
 	u32 stay;        /* enum stay: why it is in the kernel */
 	u32 system_path; /* where the last system tick fell */
 	u32 shy; /* image in which a return was left alone for seccomp, see alloc.bpf.c; 0: none */
+	u32 batched;    /* uses the batched lane */
 	u32 shed_epoch; /* open spans of definitions shed by then have been forgotten */
 	u32 reserved;
 	struct path_memo memo[PATH_MEMO];
@@ -129,6 +137,52 @@ struct thread_state {
 /* A string on its way to becoming a name. Two parts are read one behind the other, each with room for a whole one. */
 struct text {
 	char bytes[2 * STRING_MAX];
+};
+
+/* One of the thread's buffers. */
+struct batch_source {
+	u64 address; /* 0: none */
+	u32 file;
+	u32 lap;  /* what was fetched: how often the buffer was full by then … */
+	u32 used; /* … and ops of it since */
+	u32 dropped;
+	u32 born;
+	u32 reserved;
+	u64 value; /* of the event that comes next */
+};
+
+/* What is new in it, while that is being taken. */
+struct batch_news {
+	u32 at, end; /* ops */
+	u32 first, count, clock;
+	u32 reserved;
+	u64 since;
+	u64 tsc, tsc_ns;
+};
+
+/* A span without children, met last: its two ops, and what it is while the stack is as it is. */
+struct batch_leaf {
+	u64 enter, exit; /* enter 0: none */
+	u32 row;
+	u32 path;
+	u32 parent; /* path */
+	u32 site;
+};
+
+/* The batched lane of one thread. */
+struct batch {
+	struct batch_source sources[BATCH_SOURCES_MAX];
+	struct batch_news news[BATCH_SOURCES_MAX];
+	struct batch_op next[BATCH_SOURCES_MAX]; /* of each, where several have news */
+	struct usage raw;                        /* now */
+	u64 now;
+	u32 nnews; /* sources that have any */
+	u32 from;  /* the last of those */
+	u32 busy;
+	u32 at; /* the next op */
+	struct batch_leaf leaf;
+	struct batch_head head;         /* as just read */
+	struct batch_op ops[BATCH_OPS]; /* as fetched */
 };
 
 struct chunk_key {
@@ -141,6 +195,7 @@ struct chunk {
 };
 
 _Static_assert(sizeof(struct thread_state) < 4000, "one small kernel allocation a thread");
+_Static_assert(sizeof(struct batch) < 4000, "one small kernel allocation a thread");
 _Static_assert(sizeof(struct chunk) < 4000, "one small kernel allocation a chunk");
 
 #endif

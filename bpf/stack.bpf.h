@@ -205,17 +205,26 @@ static __always_inline struct frame *push(struct thread_state *t, struct task_st
 	return f;
 }
 
-/* Starts the clock of a frame that push() made, and of the thread. */
-static __always_inline void start_frame(struct thread_state *t, struct task_struct *task,
-					struct frame *f)
+/* Starts the clock of a frame that push() made, and of the thread, at NOW, when RAW was counted. */
+static __always_inline void start_frame_at(struct thread_state *t, struct task_struct *task,
+					   struct frame *f, u64 now, const struct usage *raw)
 {
-	u64 now = bpf_ktime_get_ns();
-
-	charge_top(t, task, now);
+	charge(t, task, now, raw);
 	f->start = now;
 	if (knob_usage)
 		f->base = t->usage;
 	t->depth++;
+}
+
+/* The same now. */
+static __always_inline void start_frame(struct thread_state *t, struct task_struct *task,
+					struct frame *f)
+{
+	u64 now = bpf_ktime_get_ns();
+	struct usage raw = {};
+
+	read_usage(task, &raw);
+	start_frame_at(t, task, f, now, &raw);
 }
 
 /* Drops dead frames from the top. */

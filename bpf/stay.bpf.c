@@ -7,6 +7,8 @@ static __always_inline struct thread_state *thread_in_span(struct task_struct *t
 {
 	struct thread_state *t = bpf_task_storage_get(&threads, task, NULL, 0);
 
+	if (t && t->batched)
+		batch_sync(BATCH_HIT);
 	return t && t->depth ? t : NULL;
 }
 

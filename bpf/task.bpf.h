@@ -50,7 +50,7 @@ static __noinline void announce(struct thread_state *t, struct task_struct *task
 			      task->group_leader->comm);
 	bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
 	ring_submit(record);
-	t->announced = 1;
+	t->announced = t->batched ? ANNOUNCED_BATCHED : ANNOUNCED;
 }
 
 #define CGROUP_LEVELS 64
@@ -114,6 +114,16 @@ static __noinline struct thread_state *make_thread(struct task_struct *task)
 	return t;
 }
 
+/* Whether the thread was switched out, and so was counted, just now. */
+enum batch_why {
+	BATCH_HIT = 0,
+	BATCH_SWITCH_VOLUNTARY = 1,
+	BATCH_SWITCH_INVOLUNTARY = 2,
+};
+
+/* Takes what the current thread has in its buffers: batch.bpf.c. */
+int batch_sync(u32 why);
+
 static __noinline void forget_shed(struct thread_state *t, struct task_struct *task);
 
 /* The state of TASK, which is the current one and has hit the site of COOKIE; NULL when it is not traced. */
@@ -129,8 +139,12 @@ static __always_inline struct thread_state *thread_of(struct task_struct *task, 
 		if (!t)
 			return NULL;
 	}
-	if (unlikely(!t->announced))
-		announce(t, task);
+	if (unlikely(t->announced != ANNOUNCED)) {
+		if (!t->announced)
+			announce(t, task);
+		if (t->batched)
+			batch_sync(BATCH_HIT);
+	}
 	if (knob_meter && unlikely(t->shed_epoch != shed_epoch))
 		forget_shed(t, task);
 	return t;

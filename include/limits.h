@@ -50,6 +50,10 @@
 #define ASYNC_DEFS_MAX 1024
 #define SITES_MAX      (1u << 18)
 
+/* The batched lane: binaries with such markers in a trace, and of those that one thread uses. */
+#define BATCH_FILES_MAX   4096
+#define BATCH_SOURCES_MAX 4
+
 #define LABELS_MAX  4
 #define STRING_MAX  256        /* of a label's text, NUL included; the rest is cut */
 #define STRINGS_MAX (1u << 17) /* distinct ones in a trace */

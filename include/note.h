@@ -15,6 +15,21 @@
  * that merges the tails of two copies of a site leaves one of them without: it takes the note of
  * another site of its marker with as many arguments.
  *
+ * Markers of the batched lane have no nop and no <sys/sdt.h> note, but one here:
+ *
+ *   type NOTE_BATCHED
+ *   desc u64 address           of the code that writes the op
+ *        u64 place             its place in the table of markers; how far from the table's begin: its number in ops
+ *        provider \0 name \0 arguments \0
+ *
+ * and the marker that has the buffer fetched (include/batch.h), in each function that does so:
+ *
+ *   type NOTE_FETCH
+ *   desc u64 address           of its nop; its one argument, the buffer's address, is the function's first
+ *        u64 semaphore         of all batched markers of the binary
+ *        u64 begin, u64 end    of the table of markers
+ *        u32 clock             BATCH_CLOCK_*
+ *
  * Labels are 8-byte arguments: a signed one ("-8@") is an integer, an unsigned one ("8@") the address
  * of a C string.
  */
@@ -24,6 +39,8 @@
 #define NOTE_SECTION ".note.spantrace"
 #define NOTE_OWNER   "spantrace"
 #define NOTE_SITE    1
+#define NOTE_BATCHED 2
+#define NOTE_FETCH   3
 
 /* Arguments that stand before the labels, by suffix of the marker. */
 #define NOTE_ARG_ID     0 /* __new, __enter, __exit, __close of an async span */

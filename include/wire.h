@@ -11,6 +11,7 @@
 #ifndef SPANTRACE_WIRE_H
 #define SPANTRACE_WIRE_H
 
+#include "batch.h"
 #include "limits.h"
 #include "operand.h"
 #include "types.h"
@@ -26,6 +27,10 @@
 #define SITE_HAS_VALUE  0x4u  /* event: its first argument is its value */
 #define SITE_HAS_LABELS 0x8u  /* arguments to keep with the span or event */
 #define SITE_HAS_NAME   0x10u /* arguments that the span or event is called by */
+/* Of a batched marker, what an op of it is: */
+#define SITE_OP_ENTER 0x100u
+#define SITE_OP_EXIT  0x200u
+#define SITE_OP_EVENT 0x400u
 
 /* One row of the site table; the cookie's low half is its index. */
 struct wire_site {
@@ -40,6 +45,15 @@ struct wire_site {
 	u8 max[LABELS_MAX];    /* bytes of that text that are kept */
 	char joint[JOINT_MAX]; /* between two texts of a name */
 	u32 joint_length;
+};
+
+/* A binary with batched markers, by the number that stands in the definition's place of the cookie of NOTE_FETCH. */
+struct wire_batch_file {
+	u64 since_ns; /* what was before is not traced; 0: nothing is yet */
+	u32 first; /* of its markers in their table, which holds the cookie of each; 0: not traced */
+	u32 count;
+	u32 clock; /* BATCH_CLOCK_* */
+	u32 reserved;
 };
 
 /* One node of the path table: PARENT's span definition stack, and DEF on top, under a name of its own where an
@@ -372,13 +386,17 @@ enum wire_loss {
 	LOSS_HEAP_FULL = 14,      /* a block could not be followed: it is in no inuse_ number */
 	LOSS_HEAP_UNSEEN =
 		15, /* the same: no probe may stand where the function that gave it returns */
-	LOSS_UNSAMPLED = 16, /* left out by --sample */
-	LOSS_SHED = 17,      /* left out by --max-overhead */
-	LOSS_KINDS = 18,
+	LOSS_UNSAMPLED = 16,     /* left out by --sample */
+	LOSS_SHED = 17,          /* left out by --max-overhead */
+	LOSS_BATCH_OPS = 18,     /* ops of the batched lane that could not be fetched */
+	LOSS_BATCH_DAMAGED = 19, /* buffers and ops that make no sense */
+	LOSS_BATCH_SOURCES = 20, /* fetches from more than BATCH_SOURCES_MAX binaries on a thread */
+	LOSS_KINDS = 21,
 };
 
 _Static_assert(sizeof(struct wire_head) == 8, "wire layout");
 _Static_assert(sizeof(struct wire_usage) == 64, "wire layout");
+_Static_assert(sizeof(struct wire_batch_file) == 24, "wire layout");
 _Static_assert(sizeof(struct wire_path) == 16, "wire layout");
 _Static_assert(sizeof(struct wire_site) == 240, "wire layout");
 _Static_assert(sizeof(struct wire_span) == 176, "wire layout");

@@ -9,6 +9,9 @@
 
 TEST_PROGRAMS := $(patsubst tests/programs/%.c,$(OUTPUT)/programs/%,$(wildcard tests/programs/*.c)) \
 	$(patsubst tests/programs/%.cc,$(OUTPUT)/programs/%,$(wildcard tests/programs/*.cc))
+# The same programs with their spans in the batched lane.
+BATCHED := rules throws counted cpu nested async scopes threads
+TEST_PROGRAMS += $(BATCHED:%=$(OUTPUT)/batched/%) $(OUTPUT)/batched/tsc
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(OUTPUT)/unit/%,$(wildcard tests/unit/test_*.c))
 UNIT_SHARED := $(patsubst tests/unit/%.c,$(OUTPUT)/unit/%.o,$(filter-out tests/unit/test_%,$(wildcard tests/unit/*.c)))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(OUTPUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -70,6 +73,32 @@ $(OUTPUT)/programs/%: tests/programs/%.cc usdt/spantrace.h
 	$(call msg,PROGRAM,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -O2 -g -Wall -Wextra -Werror -Iusdt $< -lpthread -o $@
+
+$(OUTPUT)/batched/tsc: tests/programs/batched.c usdt/spantrace.h
+	$(call msg,PROGRAM,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -DSPANTRACE_TSC -Iusdt $< -lpthread -ldl -o $@
+
+$(OUTPUT)/batched/%: tests/programs/%.c usdt/spantrace.h
+	$(call msg,PROGRAM,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -D_GNU_SOURCE -DSPANTRACE_BATCHED -Iusdt $< \
+		-lpthread -lm -o $@
+
+$(OUTPUT)/batched/%: usdt/%.c usdt/spantrace.h
+	$(call msg,PROGRAM,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -O2 -g -Wall -Wextra -Werror -DSPANTRACE_BATCHED -Iusdt $< -lpthread -o $@
+
+$(OUTPUT)/batched/%: usdt/%.cc usdt/spantrace.h
+	$(call msg,PROGRAM,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -O2 -g -Wall -Wextra -Werror -DSPANTRACE_BATCHED -Iusdt $< -lpthread -o $@
+
+$(OUTPUT)/batched/%: tests/programs/%.cc usdt/spantrace.h
+	$(call msg,PROGRAM,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -O2 -g -Wall -Wextra -Werror -DSPANTRACE_BATCHED -Iusdt $< -lpthread -o $@
 
 bench: $(OUTPUT)/spantrace $(OUTPUT)/programs/spans_gen $(patsubst tests/bench/%.c,$(OUTPUT)/bench/%,$(wildcard tests/bench/*.c))
 	$(Q)PYTHONDONTWRITEBYTECODE=1 tests/bench/bench.py $(BENCHFLAGS) $(OUTPUT)

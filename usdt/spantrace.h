@@ -118,10 +118,22 @@
  *   - arguments of 128 bits, floating point or class type do not compile: cast them
  *
  * Define before including:
+ *   SPANTRACE_BATCHED        thread spans and events without labels go through a buffer of the thread: below
+ *   SPANTRACE_TSC            with it: stamped with the processor's counter instead of clock_gettime()
  *   SPANTRACE_DISABLE        compile everything to nothing
  *   SPANTRACE_FILE           what to say as the source file of a marker, instead of __FILE__
  *   SPANTRACE_CONSTRAINT     where arguments may stand, as an asm constraint: n constant, o memory,
  *                            r register
+ *
+ *
+ * The batched lane
+ *
+ * With SPANTRACE_BATCHED the macros SPAN_SCOPE, SPAN_ENTER, SPAN_EXIT, SPAN_EVENT and SPAN_EVENT_VALUE leave no nop and
+ * no marker for other tools. While spantrace looks they write {time, stack pointer, marker} into a thread-local
+ * buffer; when that is full, or a millisecond old, one marker fires and spantrace fetches it. It costs two reads of the
+ * clock and some 40 ns a span, where two nops cost 900 ns; nobody looking, a load and a branch that is not taken. All
+ * markers of a binary share one semaphore. Files with and without it can be mixed, in one span even. In a signal handler
+ * that interrupts one of these macros on its thread they do nothing.
  *
  *
  * Changes
@@ -262,6 +274,57 @@
 	".balign 2\n" symbol ": .2byte 0\n"                                                \
 	".popsection\n"                                                                    \
 	".endif\n"
+#ifdef SPANTRACE_BATCHED
+
+#define SPANTRACE_BATCH_SEMAPHORE_ "spantrace_batch_semaphore"
+
+/* A place in a table that takes a byte of address space a marker and none of the file: how far it stands from the
+ * table's begin is the marker's number in this binary. */
+#define SPANTRACE_PLACE_(bytes)                                                            \
+	"990:\n"                                                                           \
+	".pushsection spantrace_sites,\"aw" _SDT_ASM_AUTOGROUP "\",\"nobits\"\n"           \
+	"995: .zero " bytes "\n"                                                           \
+	".popsection\n"                                                                    \
+	".hidden __start_spantrace_sites\n"
+
+/* The note of a batched marker, number AT of those that the place before holds. */
+#define SPANTRACE_BATCHED_NOTE_(provider, name, suffix, at, args)                          \
+	".pushsection .note.spantrace," SPANTRACE_STR_(_SDT_ASM_AUTOGROUP) ",\"note\"\n"   \
+	".balign 4\n"                                                                      \
+	".4byte 992f-991f,994f-993f,2\n"                                                   \
+	"991: .asciz \"spantrace\"\n"                                                      \
+	"992: .balign 4\n"                                                                 \
+	"993: " SPANTRACE_STR_(_SDT_ASM_ADDR) " 990b\n"                                    \
+	SPANTRACE_STR_(_SDT_ASM_ADDR) " 995b+" at "\n"                                     \
+	".asciz \"" SPANTRACE_STR_(provider) "\"\n"                                        \
+	".asciz \"" SPANTRACE_STR_(name) suffix "\"\n"                                     \
+	".asciz \"" args "\"\n"                                                            \
+	"994: .balign 4\n"                                                                 \
+	".popsection\n"
+
+/* The marker that fires when a buffer is to be fetched; its argument is the buffer's address. */
+#define SPANTRACE_FETCH_(clock)                                                            \
+	"990: " SPANTRACE_STR_(_SDT_NOP) "\n"                                              \
+	".pushsection .note.spantrace," SPANTRACE_STR_(_SDT_ASM_AUTOGROUP) ",\"note\"\n"   \
+	".balign 4\n"                                                                      \
+	".4byte 992f-991f,994f-993f,3\n"                                                   \
+	"991: .asciz \"spantrace\"\n"                                                      \
+	"992: .balign 4\n"                                                                 \
+	"993: " SPANTRACE_STR_(_SDT_ASM_ADDR) " 990b\n"                                    \
+	SPANTRACE_STR_(_SDT_ASM_ADDR) " " SPANTRACE_BATCH_SEMAPHORE_ "\n"                  \
+	SPANTRACE_STR_(_SDT_ASM_ADDR) " __start_spantrace_sites\n"                         \
+	SPANTRACE_STR_(_SDT_ASM_ADDR) " __stop_spantrace_sites\n"                          \
+	".4byte " clock "\n"                                                               \
+	"994: .balign 4\n"                                                                 \
+	".popsection\n"                                                                    \
+	".pushsection spantrace_sites,\"aw" _SDT_ASM_AUTOGROUP "\",\"nobits\"\n"           \
+	".zero 1\n" /* there is such a table, also where no marker is */                   \
+	".popsection\n"                                                                    \
+	".hidden __start_spantrace_sites\n"                                                \
+	".hidden __stop_spantrace_sites\n"                                                 \
+	SPANTRACE_SEMAPHORE_(SPANTRACE_BATCH_SEMAPHORE_)
+
+#endif /* SPANTRACE_BATCHED */
 /* clang-format on */
 
 /* ---- Markers ---- */
@@ -622,12 +685,334 @@ template <> struct size_of_label<const void *const> {
 #endif /* __clang__ */
 #endif /* __cplusplus */
 
+/* ---- The batched lane ---- */
+
+#ifdef SPANTRACE_BATCHED
+
+#define SPANTRACE_BATCH_OPS_   200
+#define SPANTRACE_BATCH_VALUE_ 0xffffu /* what of the op before an event: its time is the event's value */
+
+/* A buffer for each clock, since a binary may be made of files of both kinds. */
+#ifdef SPANTRACE_TSC
+#define SPANTRACE_BATCH_(x)     spantrace_tsc_##x
+#define SPANTRACE_BATCH_CLOCK_  "1"
+#define SPANTRACE_BATCH_SYMBOL_ "spantrace_tsc_buffer"
+#else
+#define SPANTRACE_BATCH_(x)     spantrace_batch_##x
+#define SPANTRACE_BATCH_CLOCK_  "0"
+#define SPANTRACE_BATCH_SYMBOL_ "spantrace_batch_buffer"
+#endif
+
+struct SPANTRACE_BATCH_(op) {
+	unsigned long long time;
+	unsigned long long what; /* stack pointer << 16 | number of the marker */
+};
+
+/* As spantrace reads it: include/batch.h. 3264 bytes, of which a thread touches none before it is traced. */
+struct SPANTRACE_BATCH_(buffer) {
+	unsigned long long magic;
+	unsigned long long state;    /* how often it was full << 32 | ops in it */
+	unsigned long long dropped;  /* ops of signal handlers that came while one was written */
+	unsigned long long deadline; /* the first op after that has it fetched */
+	unsigned long long clock;    /* SPANTRACE_TSC: the two clocks at one instant */
+	unsigned long long clock_ns;
+	unsigned long long busy;
+	unsigned long long born; /* when it was fetched first */
+	struct SPANTRACE_BATCH_(op) ops[SPANTRACE_BATCH_OPS_];
+};
+
+/* One a thread and binary. Neither C nor C++11 can say that of a variable in a header; the assembler can. Inside a function,
+ * since link-time optimisation looks at what stands outside of them, and takes it for an ordinary variable. */
+#define SPANTRACE_BATCH_DEFINE_(symbol)                                                    \
+	".ifndef " symbol "\n"                                                             \
+	".pushsection .tbss." symbol ",\"awTG\",\"nobits\"," symbol ",comdat\n"            \
+	".weak " symbol "\n"                                                               \
+	".hidden " symbol "\n"                                                             \
+	".type " symbol ",\"tls_object\"\n"                                                \
+	".size " symbol ",3264\n"                                                          \
+	".balign 64\n" symbol ": .zero 3264\n"                                            \
+	".popsection\n"                                                                    \
+	".endif\n"
+extern __thread struct SPANTRACE_BATCH_(buffer) SPANTRACE_BATCH_(this) __asm__(
+	SPANTRACE_BATCH_SYMBOL_) __attribute__((visibility("hidden")));
+
+/* clock_gettime() by a name of its own: <time.h> has it only where more than the C standard is asked for. */
+struct SPANTRACE_BATCH_(time) {
+	unsigned long long s, ns;
+};
+#ifdef __cplusplus
+extern "C" int SPANTRACE_BATCH_(gettime)(int, struct SPANTRACE_BATCH_(time) *) __asm__(
+	"clock_gettime");
+#else
+extern int SPANTRACE_BATCH_(gettime)(int, struct SPANTRACE_BATCH_(time) *) __asm__("clock_gettime");
+#endif
+
+SPANTRACE_INLINE_ static unsigned long long SPANTRACE_BATCH_(ns)(void)
+{
+	struct SPANTRACE_BATCH_(time) now;
+
+	SPANTRACE_BATCH_(gettime)(1 /* CLOCK_MONOTONIC */, &now);
+	return now.s * 1000000000 + now.ns;
+}
+
+/* What ops are stamped with, and after how much of that, a millisecond or so, a buffer is fetched. */
+#ifndef SPANTRACE_TSC
+#define SPANTRACE_BATCH_PERIOD_ 1000000u
+SPANTRACE_INLINE_ static unsigned long long SPANTRACE_BATCH_(clock)(void)
+{
+	return SPANTRACE_BATCH_(ns)();
+}
+#elif defined(__x86_64__)
+#define SPANTRACE_BATCH_PERIOD_ (1u << 21)
+SPANTRACE_INLINE_ static unsigned long long SPANTRACE_BATCH_(clock)(void)
+{
+	unsigned long long low, high;
+
+	__asm__ __volatile__("rdtsc" : "=a"(low), "=d"(high));
+	return high << 32 | low;
+}
+#else
+#define SPANTRACE_BATCH_PERIOD_ (1u << 15)
+SPANTRACE_INLINE_ static unsigned long long SPANTRACE_BATCH_(clock)(void)
+{
+	unsigned long long now;
+
+	__asm__ __volatile__("mrs %0,cntvct_el0" : "=r"(now));
+	return now;
+}
+#endif
+
+#define SPANTRACE_ONCE_ static __attribute__((noinline, unused, no_instrument_function))
+
+/* Has the buffer fetched, and makes room where it is full. */
+SPANTRACE_ONCE_ void SPANTRACE_BATCH_(fetch)(struct SPANTRACE_BATCH_(buffer) *b,
+					     unsigned long long now)
+{
+	unsigned long long address;
+
+	__asm__("" : "=r"(address) : "0"(b)); /* a cast that both languages are content with */
+	b->magic = address ^ 0x7370616e62617463ULL;
+	b->deadline = now + SPANTRACE_BATCH_PERIOD_;
+	if (!b->born)
+		b->born = now;
+#ifdef SPANTRACE_TSC
+	b->clock = SPANTRACE_BATCH_(clock)();
+	b->clock_ns = SPANTRACE_BATCH_(ns)();
+#endif
+	{
+#if defined(__x86_64__)
+		SPANTRACE_ASM_(SPANTRACE_FETCH_(SPANTRACE_BATCH_CLOCK_)
+				       SPANTRACE_BATCH_DEFINE_(SPANTRACE_BATCH_SYMBOL_)
+			       :
+			       : "D"(b)
+			       : "memory");
+#else
+		register struct SPANTRACE_BATCH_(buffer) *argument __asm__("x0") = b;
+		SPANTRACE_ASM_(SPANTRACE_FETCH_(SPANTRACE_BATCH_CLOCK_)
+				       SPANTRACE_BATCH_DEFINE_(SPANTRACE_BATCH_SYMBOL_)
+			       :
+			       : "r"(argument)
+			       : "memory");
+#endif
+	}
+	if ((b->state & 0xffffffff) >= SPANTRACE_BATCH_OPS_)
+		b->state = ((b->state >> 32) + 1) << 32;
+}
+
+/* An op is whole before it is counted: whoever looks in between, in the kernel, does not see it. */
+SPANTRACE_INLINE_ static void SPANTRACE_BATCH_(put)(struct SPANTRACE_BATCH_(buffer) *b,
+						    unsigned long long time,
+						    unsigned long long what,
+						    unsigned long long now, int due)
+{
+	unsigned long long state = b->state;
+	struct SPANTRACE_BATCH_(op) *op = &b->ops[state & 0xff];
+
+	op->time = time;
+	op->what = what;
+	__atomic_store_n(&b->state, state + 1, __ATOMIC_RELEASE);
+	if (__builtin_expect((state & 0xff) == SPANTRACE_BATCH_OPS_ - 1 || due, 0))
+		SPANTRACE_BATCH_(fetch)(b, now);
+}
+
+/* False while the thread is in the middle of an op already: a signal handler came. */
+SPANTRACE_INLINE_ static int SPANTRACE_BATCH_(begin)(struct SPANTRACE_BATCH_(buffer) *b)
+{
+	if (__builtin_expect(b->busy != 0, 0)) {
+		b->dropped++;
+		return 0;
+	}
+	b->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return 1;
+}
+
+SPANTRACE_INLINE_ static void SPANTRACE_BATCH_(end)(struct SPANTRACE_BATCH_(buffer) *b)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	b->busy = 0;
+}
+
+/* An enter: what a fetch takes that is due goes before the span. */
+SPANTRACE_ONCE_ void SPANTRACE_BATCH_(enter)(unsigned long long what)
+{
+	struct SPANTRACE_BATCH_(buffer) *b = &SPANTRACE_BATCH_(this);
+	unsigned long long now;
+
+	if (!SPANTRACE_BATCH_(begin)(b))
+		return;
+	now = SPANTRACE_BATCH_(clock)();
+	if (__builtin_expect(now >= b->deadline, 0)) {
+		SPANTRACE_BATCH_(fetch)(b, now);
+		now = SPANTRACE_BATCH_(clock)();
+	}
+	SPANTRACE_BATCH_(put)(b, now, what, now, 0);
+	SPANTRACE_BATCH_(end)(b);
+}
+
+/* An exit or event: a fetch comes after it, and takes it along. */
+SPANTRACE_ONCE_ void SPANTRACE_BATCH_(add)(unsigned long long what)
+{
+	struct SPANTRACE_BATCH_(buffer) *b = &SPANTRACE_BATCH_(this);
+	unsigned long long now;
+
+	if (!SPANTRACE_BATCH_(begin)(b))
+		return;
+	now = SPANTRACE_BATCH_(clock)();
+	SPANTRACE_BATCH_(put)(b, now, what, now, now >= b->deadline);
+	SPANTRACE_BATCH_(end)(b);
+}
+
+SPANTRACE_ONCE_ void SPANTRACE_BATCH_(add_value)(unsigned long long what, long long value)
+{
+	struct SPANTRACE_BATCH_(buffer) *b = &SPANTRACE_BATCH_(this);
+	unsigned long long now, bits;
+
+	if (!SPANTRACE_BATCH_(begin)(b))
+		return;
+	now = SPANTRACE_BATCH_(clock)();
+	__asm__("" : "=r"(bits) : "0"(value));
+	SPANTRACE_BATCH_(put)(b, bits, SPANTRACE_BATCH_VALUE_, now, 0);
+	SPANTRACE_BATCH_(put)(b, now, what, now, now >= b->deadline);
+	SPANTRACE_BATCH_(end)(b);
+}
+
+/* clang-format off */
+/* What an op says, of the place right before: whose 995 it is. */
+#if defined(__x86_64__)
+#define SPANTRACE_BATCH_WHAT_                                                              \
+	"{lea 995b(%%rip),%0|lea %0,995b[rip]}\n"                                          \
+	"{lea __start_spantrace_sites(%%rip),%1|lea %1,__start_spantrace_sites[rip]}\n"    \
+	"{sub %1,%0|sub %0,%1}\n"                                                          \
+	"{mov %%rsp,%1|mov %1,rsp}\n"                                                      \
+	"{shl $16,%1|shl %1,16}\n"                                                         \
+	"{or %1,%0|or %0,%1}"
+#else
+#define SPANTRACE_BATCH_WHAT_                                                              \
+	"adrp %0,995b\n"                                                                   \
+	"add %0,%0,:lo12:995b\n"                                                           \
+	"adrp %1,__start_spantrace_sites\n"                                                \
+	"add %1,%1,:lo12:__start_spantrace_sites\n"                                        \
+	"sub %0,%0,%1\n"                                                                   \
+	"mov %1,sp\n"                                                                      \
+	"orr %0,%0,%1,lsl #16"
+#endif
+/* clang-format on */
+
+/* NOTES: of the BYTES markers of a place, DONE what follows. Where nobody looks this is a test. */
+#define SPANTRACE_BATCH_SITE_(bytes, notes, more, done)                                           \
+	do {                                                                                      \
+		int spantrace_armed;                                                              \
+		SPANTRACE_TEST_(SPANTRACE_BATCH_SEMAPHORE_, spantrace_armed);                     \
+		if (__builtin_expect(spantrace_armed, 0)) {                                       \
+			unsigned long long spantrace_what, spantrace_other;                       \
+			SPANTRACE_ASM_(SPANTRACE_PLACE_(bytes) notes SPANTRACE_BATCH_WHAT_        \
+				       : "=&r"(spantrace_what), "=&r"(spantrace_other)            \
+				       :                                                          \
+				       : "cc");                                                   \
+			SPANTRACE_ASM_(more);                                                     \
+			done;                                                                     \
+		}                                                                                 \
+	} while (0)
+
+#define SPANTRACE_BATCH_ONE_(provider, name, suffix, args, keys, done)                     \
+	SPANTRACE_CHECK_(provider, name)                                                   \
+	SPANTRACE_BATCH_SITE_("1", SPANTRACE_BATCHED_NOTE_(provider, name, suffix, "0", args), \
+			      SPANTRACE_NOTE_(provider, name, suffix, keys), done)
+
+/* Both ends of a scope are one place: its exit is the marker behind its enter, and comes only where the enter was seen. */
+struct SPANTRACE_BATCH_(scope) {
+	unsigned long long what; /* of the exit; 0: nobody looked */
+#ifdef __cplusplus
+	SPANTRACE_INLINE_ explicit SPANTRACE_BATCH_(scope)(unsigned long long w) noexcept : what(w)
+	{
+	}
+	SPANTRACE_INLINE_ ~SPANTRACE_BATCH_(scope)() noexcept
+	{
+		if (__builtin_expect(what != 0, 0))
+			SPANTRACE_BATCH_(add)(what);
+	}
+#endif
+};
+
+#define SPANTRACE_BATCH_ENTER_(provider, name)                                                \
+	__extension__({                                                                       \
+		unsigned long long spantrace_exit = 0;                                        \
+		SPANTRACE_BATCH_SITE_(                                                        \
+			"2",                                                                  \
+			SPANTRACE_BATCHED_NOTE_(provider, name, "__enter", "0", "")           \
+				SPANTRACE_BATCHED_NOTE_(provider, name, "__exit", "1", ""),   \
+			SPANTRACE_NOTE_(provider, name, "__enter", "")                        \
+				SPANTRACE_NOTE_(provider, name, "__exit", ""),                \
+			SPANTRACE_BATCH_(enter)(spantrace_what); spantrace_exit = spantrace_what + 1); \
+		spantrace_exit;                                                               \
+	})
+
+#ifdef __cplusplus
+#define SPANTRACE_BATCH_SCOPE_(n, provider, name)                                        \
+	SPANTRACE_CHECK_(provider, name)                                                 \
+	const struct SPANTRACE_BATCH_(scope) SPANTRACE_CAT_(spantrace_open_, n)(         \
+		SPANTRACE_BATCH_ENTER_(provider, name))
+#else
+SPANTRACE_INLINE_ static void SPANTRACE_BATCH_(leave)(const struct SPANTRACE_BATCH_(scope) *scope)
+{
+	if (__builtin_expect(scope->what != 0, 0))
+		SPANTRACE_BATCH_(add)(scope->what);
+}
+
+#define SPANTRACE_BATCH_SCOPE_(n, provider, name)                                    \
+	SPANTRACE_CHECK_(provider, name)                                             \
+	const struct SPANTRACE_BATCH_(scope) SPANTRACE_CAT_(spantrace_open_, n)      \
+		__attribute__((unused, cleanup(SPANTRACE_BATCH_(leave)))) = {        \
+			SPANTRACE_BATCH_ENTER_(provider, name)}
+#endif
+
+#endif /* SPANTRACE_BATCHED */
+
 /* ---- The macros ---- */
 
+#ifdef SPANTRACE_BATCHED
+#define SPAN_SCOPE(provider, name) SPANTRACE_BATCH_SCOPE_(__COUNTER__, provider, name)
+#define SPAN_ENTER(provider, name)                             \
+	SPANTRACE_BATCH_ONE_(provider, name, "__enter", "", "", \
+			     SPANTRACE_BATCH_(enter)(spantrace_what))
+#define SPAN_EXIT(provider, name)                             \
+	SPANTRACE_BATCH_ONE_(provider, name, "__exit", "", "", \
+			     SPANTRACE_BATCH_(add)(spantrace_what))
+#define SPAN_EVENT(provider, name) \
+	SPANTRACE_BATCH_ONE_(provider, name, "", "", "", SPANTRACE_BATCH_(add)(spantrace_what))
+#define SPAN_EVENT_VALUE(provider, name, value)                                    \
+	SPANTRACE_BATCH_ONE_(provider, name, "", "-8@$0", SPANTRACE_KEY_VALUE_,    \
+			     SPANTRACE_BATCH_(add_value)(spantrace_what, SPANTRACE_VALUE_(value)))
+#else
 #define SPAN_SCOPE(provider, name) \
 	SPANTRACE_SCOPE_(__COUNTER__, provider, name, SPAN_ENTER(provider, name))
 #define SPAN_ENTER(provider, name) SPANTRACE_PLAIN_(provider, name, "__enter")
 #define SPAN_EXIT(provider, name)  SPANTRACE_PLAIN_(provider, name, "__exit")
+#define SPAN_EVENT(provider, name) SPANTRACE_PLAIN_(provider, name, "")
+#define SPAN_EVENT_VALUE(provider, name, value) \
+	SPANTRACE_ONE_(provider, name, "", "-8", SPANTRACE_VALUE_(value), SPANTRACE_KEY_VALUE_)
+#endif
 
 #define SPAN_NEW(provider, name, id) SPANTRACE_NEW_(provider, name, id, "n"(0))
 #define SPAN_NEW_UNDER(provider, name, id, parent) \
@@ -638,10 +1023,6 @@ template <> struct size_of_label<const void *const> {
 	SPANTRACE_ONE_(provider, name, "__exit", "8", SPANTRACE_ID_(id), "")
 #define SPAN_CLOSE(provider, name, id) \
 	SPANTRACE_ONE_(provider, name, "__close", "8", SPANTRACE_ID_(id), "")
-
-#define SPAN_EVENT(provider, name) SPANTRACE_PLAIN_(provider, name, "")
-#define SPAN_EVENT_VALUE(provider, name, value) \
-	SPANTRACE_ONE_(provider, name, "", "-8", SPANTRACE_VALUE_(value), SPANTRACE_KEY_VALUE_)
 
 #define SPAN_SCOPE_ARGS(provider, name, ...) \
 	SPANTRACE_SCOPE_(__COUNTER__, provider, name, SPAN_ENTER_ARGS(provider, name, __VA_ARGS__))

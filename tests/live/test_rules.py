@@ -183,7 +183,8 @@ class TargetUnharmed(LiveTest):
             target.expect("ready")
             tracer = Attached(target.pid)
             time.sleep(0.3)
-            for site in sites:
+            probed = [s for s in sites if s["nop"] != "batched"]
+            for site in probed:
                 self.assertEqual(memory_of(target.pid, RULES, site["address"], 1), b"\xcc")
             for address in semaphores:
                 self.assertNotEqual(memory_of(target.pid, RULES, address, 2), b"\0\0")
@@ -191,10 +192,10 @@ class TargetUnharmed(LiveTest):
             tracer.process.wait()
             deadline = time.time() + 10
             while time.time() < deadline:
-                if all(memory_of(target.pid, RULES, s["address"], 1) == b"\x90" for s in sites):
+                if all(memory_of(target.pid, RULES, s["address"], 1) == b"\x90" for s in probed):
                     break
                 time.sleep(0.05)
-            for site in sites:
+            for site in probed:
                 self.assertEqual(memory_of(target.pid, RULES, site["address"], 1), b"\x90")
             for address in semaphores:
                 self.assertEqual(memory_of(target.pid, RULES, address, 2), b"\0\0")

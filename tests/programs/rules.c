@@ -354,7 +354,7 @@ static void mode_fibers(void)
 {
 	static char stack[65536];
 
-	for (int i = 0; i < times; i++) {
+	for (volatile int i = 0; i < times; i++) {
 		getcontext(&fiber_context);
 		fiber_context.uc_stack.ss_sp = stack;
 		fiber_context.uc_stack.ss_size = sizeof(stack);

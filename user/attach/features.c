@@ -350,6 +350,11 @@ static void probe_btf(struct features *f)
 					  BTF_KIND_TYPEDEF);
 		f->fault_hooks =
 			takes_tracing(btf, BPF_TRACE_FENTRY, "handle_mm_fault", BTF_KIND_FUNC);
+		f->prepare_exec = takes_tracing(btf, BPF_TRACE_RAW_TP,
+						"btf_trace_sched_prepare_exec", BTF_KIND_TYPEDEF);
+		f->task_hooks =
+			takes_tracing(btf, BPF_TRACE_FENTRY, "exit_signals", BTF_KIND_FUNC) &&
+			takes_tracing(btf, BPF_TRACE_FENTRY, "begin_new_exec", BTF_KIND_FUNC);
 		f->iter_task = takes_tracing(btf, BPF_TRACE_ITER, "bpf_iter_task", BTF_KIND_FUNC);
 	}
 	btf__free(btf);

@@ -68,10 +68,12 @@ struct features {
 	/* What makes it better. */
 	bool uprobe_multi_pid_exact; /* the pid filter of uprobe_multi is per process, not per thread */
 	bool uprobe_session;         /* uprobe_multi with one program for entry and return */
-	bool sched_info;      /* task_struct.sched_info.run_delay, and the exec times of .se */
-	bool fault_hooks;     /* programs may stand at handle_mm_fault: page faults are timed */
-	bool map_files;       /* mapped files open through /proc/PID/map_files */
-	bool mmap_events;     /* perf reports new mappings machine-wide */
+	bool sched_info;   /* task_struct.sched_info.run_delay, and the exec times of .se */
+	bool fault_hooks;  /* programs may stand at handle_mm_fault: page faults are timed */
+	bool prepare_exec; /* typed tracepoint sched_prepare_exec, since 6.10 */
+	bool task_hooks;  /* … and where a task exits or execs: batched spans are fetched there */
+	bool map_files;   /* mapped files open through /proc/PID/map_files */
+	bool mmap_events; /* perf reports new mappings machine-wide */
 	bool memlock_charged; /* BPF memory counts against RLIMIT_MEMLOCK (before 5.11) */
 };
 

@@ -23,6 +23,8 @@ struct binder {
 	struct attach_probe *probes;       /* of one file */
 	const struct elfnote_site **sites; /* of each probe */
 	size_t nprobes;
+	u64 *batched; /* cookies of the file's batched markers, by number */
+	bool any_batched;
 };
 
 static void binder_free(struct binder *b)
@@ -33,6 +35,7 @@ static void binder_free(struct binder *b)
 	free(b->has_new);
 	free(b->probes);
 	free(b->sites);
+	free(b->batched);
 }
 
 static int binder_pair(struct binder *b)
@@ -176,6 +179,14 @@ static enum kernel_program program_of(enum pair_role role, enum model_kind kind,
 	}
 }
 
+/* What an op of a batched marker is. */
+static u32 op_of(enum pair_role role)
+{
+	return role == PAIR_ENTER  ? SITE_OP_ENTER
+	       : role == PAIR_EXIT ? SITE_OP_EXIT
+				   : SITE_OP_EVENT;
+}
+
 /* Adds the probe for one role of a site. */
 static int binder_probe(struct binder *b, const struct plan_file *file,
 			const struct elfnote_site *site, const struct pair_binding *binding)
@@ -189,6 +200,8 @@ static int binder_probe(struct binder *b, const struct plan_file *file,
 	if (!why)
 		why = plan_describe_site(site, def, binding->role, b->has_new[binding->def], &row,
 					 &flags);
+	if (!why && site->batched && def->kind == MODEL_ASYNC_SPAN)
+		why = "it is of the batched lane, which has no async spans";
 	if (why)
 		return plan_refuse_site(b->plan, file, site, why);
 	err = plan_describe_texts(b->plan, b->trace, file, site, binding, def, &row, &flags);
@@ -199,6 +212,13 @@ static int binder_probe(struct binder *b, const struct plan_file *file,
 		return plan_refuse_site(b->plan, file, site, "the site table is full");
 	if (err)
 		return err;
+	if (site->batched) {
+		b->any_batched = true;
+		b->batched[site->number] = COOKIE(b->plan->next_site, b->def_ids[binding->def],
+						  flags | op_of(binding->role));
+		b->plan->next_site++;
+		return 0;
+	}
 	if (GROW(b->probes, b->nprobes) || GROW(b->sites, b->nprobes))
 		return -ENOMEM;
 	b->sites[b->nprobes] = site;
@@ -234,12 +254,23 @@ static int binder_attach_file(struct binder *b, struct attach_set *set, struct p
 	free(b->sites);
 	b->probes = NULL;
 	b->sites = NULL;
+	free(b->batched);
+	b->any_batched = false;
+	b->batched = calloc(plan_batch_size(file) + 1, sizeof(*b->batched));
+	if (!b->batched)
+		return -ENOMEM;
 	for (i = 0; i < b->pairs->nbindings; i++) {
 		const struct pair_binding *binding = &b->pairs->bindings[i];
 
 		if (binding->marker < first || binding->marker >= first + notes->nsites)
 			continue;
 		err = binder_probe(b, file, &notes->sites[binding->marker - first], binding);
+		if (err)
+			return err;
+	}
+	if (b->any_batched) {
+		err = plan_add_batch(b->plan, b->kernel, file, b->batched, &b->probes, &b->sites,
+				     &b->nprobes);
 		if (err)
 			return err;
 	}

@@ -66,6 +66,15 @@ int plan_note_rules(struct plan *plan, const struct pair_plan *pairs);
 const char *plan_describe_site(const struct elfnote_site *site, const struct pair_def *def,
 			       enum pair_role role, bool has_new, struct wire_site *row,
 			       u32 *flags);
+/* The probes that have FILE's batched markers fetched, those of COOKIES (by the marker's number; 0: not wanted). Appends them
+ * to *PROBES and *SITES, which have *N. 0 or -errno; what is wrong with the file is among the refused. */
+struct attach_probe;
+int plan_add_batch(struct plan *plan, struct kernel *kernel, const struct plan_file *file,
+		   const u64 *cookies, struct attach_probe **probes,
+		   const struct elfnote_site ***sites, size_t *n);
+/* Places in FILE's table of batched markers. */
+u32 plan_batch_size(const struct plan_file *file);
+
 /* Adds the labels that are wanted, and the name; the site is the plan's next. An argument that cannot be read is among
  * the refused, with its reason, and the site stands without it. 0 or -ENOMEM. */
 int plan_describe_texts(struct plan *plan, struct trace *trace, const struct plan_file *file,

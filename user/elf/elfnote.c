@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../include/batch.h"
 #include "../../include/note.h"
 #include "../util/cleanup.h"
+#include "../util/grow.h"
 #include "../util/strpool.h"
 #include "elfimage.h"
 #include "elfmeta.h"
@@ -195,6 +197,65 @@ static int add_site(struct reader *r, const struct note *note)
 	return parse_args(r, site);
 }
 
+/* A batched marker: a site that nothing is attached to. */
+static int add_batched(struct reader *r, const struct note *note)
+{
+	const char *at = note->desc, *end = at + note->desc_size;
+	struct elfnote_site *site;
+	struct {
+		u64 pc, place;
+	} head = {0};
+	int err;
+
+	err = new_site(r, &site);
+	if (err)
+		return err;
+	site->batched = true;
+	site->provider = site->name = "?";
+	site->args_text = "";
+	if (note->desc_size < sizeof(head)) {
+		site->refused = "its note is cut";
+		return 0;
+	}
+	memcpy(&head, at, sizeof(head));
+	at += sizeof(head);
+	site->vaddr = head.pc;
+	site->place = head.place;
+	site->provider = take_name(r, &at, end, &site->refused);
+	site->name = take_name(r, &at, end, &site->refused);
+	site->args_text = take_string(r, &at, end, MAX_ARGS_TEXT,
+				      "its arguments are longer than 16384 bytes", &site->refused);
+	if (!site->provider || !site->name || !site->args_text)
+		return -ENOMEM;
+	return parse_args(r, site);
+}
+
+static int add_fetch(struct reader *r, const struct note *note)
+{
+	struct elfnote_file *file = r->file;
+	struct {
+		u64 pc, semaphore, begin, end;
+		u32 clock;
+	} __attribute__((packed)) head;
+
+	/* The batched markers are refused without it. */
+	if (note->desc_size < sizeof(head) || file->nfetches == ELFNOTE_MAX_SITES)
+		return 0;
+	memcpy(&head, note->desc, sizeof(head));
+	if (GROW(file->fetches, file->nfetches))
+		return -ENOMEM;
+	file->fetches[file->nfetches++] = (struct elfnote_fetch){
+		.begin = head.begin,
+		.end = head.end,
+		.clock = head.clock,
+		.site = {.provider = "spantrace",
+			 .name = "fetch",
+			 .vaddr = head.pc,
+			 .sema_vaddr = head.semaphore},
+	};
+	return 0;
+}
+
 static void add_build_id(struct reader *r, const struct note *note)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -220,6 +281,14 @@ static int add_note(struct reader *r, const struct note *note, struct area *area
 	if (note_is(note, STAPSDT_OWNER)) {
 		area->ours = true;
 		return add_site(r, note);
+	}
+	if (note->type == NOTE_BATCHED && note_is(note, NOTE_OWNER)) {
+		area->ours = true;
+		return add_batched(r, note);
+	}
+	if (note->type == NOTE_FETCH && note_is(note, NOTE_OWNER)) {
+		area->ours = true;
+		return add_fetch(r, note);
 	}
 	if (note->type == NOTE_SITE && note_is(note, NOTE_OWNER)) {
 		area->ours = true;
@@ -386,6 +455,7 @@ void elfnote_free(struct elfnote_file **file)
 	strings = (*file)->strings;
 	strpool_free(&strings);
 	free((*file)->sites);
+	free((*file)->fetches);
 	free(*file);
 	*file = NULL;
 }

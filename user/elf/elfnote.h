@@ -24,6 +24,7 @@ enum elfnote_nop {
 	ELFNOTE_NOP1_NOP5,   /* nop, then a 5-byte nop: probed at the first */
 	ELFNOTE_NOP1_NOP10,  /* nop, then a 10-byte nop */
 	ELFNOTE_NOP_ARM64,
+	ELFNOTE_NOP_NONE, /* of the batched lane: nothing is attached to it */
 };
 
 struct elfnote_arg {
@@ -40,6 +41,9 @@ struct elfnote_site {
 	u64 offset;       /* in the file */
 	u64 sema_vaddr;   /* 0: no semaphore */
 	u64 sema_offset;
+	u64 place;  /* batched: in the table of markers, as linked … */
+	u32 number; /* … and from its begin */
+	bool batched;
 	enum elfnote_nop nop;
 	u32 nargs; /* those beyond ELFNOTE_MAX_ARGS stand in args_text only */
 	struct elfnote_arg args[ELFNOTE_MAX_ARGS];
@@ -50,9 +54,18 @@ struct elfnote_site {
 	const char *refused; /* why this site must not be probed, or NULL */
 };
 
+/* Where a program has the buffers of its batched markers fetched: a probe stands there for all of them. */
+struct elfnote_fetch {
+	u64 begin, end;           /* of the table of markers, as linked */
+	u32 clock;                /* BATCH_CLOCK_* */
+	struct elfnote_site site; /* refused: so are the batched markers */
+};
+
 struct elfnote_file {
 	struct elfnote_site *sites; /* in order of vaddr */
 	size_t nsites;
+	struct elfnote_fetch *fetches;
+	size_t nfetches;
 	u16 machine;           /* EM_X86_64, EM_AARCH64, … */
 	char build_id[64 + 1]; /* lower-case hex, "" if none; longer ones are cut */
 	u64 inode, device;     /* of the file that was read */

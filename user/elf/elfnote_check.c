@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../../include/batch.h"
+
 /* The smallest page of the machines that we read; what RELRO protects ends at a page boundary. */
 #define PAGE_BYTES 4096u
 
@@ -49,6 +51,8 @@ const char *elfnote_nop_name(enum elfnote_nop nop)
 		return "nop+nop10";
 	case ELFNOTE_NOP_ARM64:
 		return "nop";
+	case ELFNOTE_NOP_NONE:
+		return "batched";
 	}
 	return "none";
 }
@@ -129,13 +133,63 @@ static const char *check_neighbour(const struct elfnote_site *before,
 	return NULL;
 }
 
+/* The probe that all batched markers depend on. */
+static const char *check_fetches(const struct elfimage *image, struct elfnote_file *file)
+{
+	const char *why = "the file lacks the marker that has its buffer fetched";
+
+	for (size_t i = 0; i < file->nfetches; i++) {
+		struct elfnote_fetch *fetch = &file->fetches[i];
+		struct elfnote_site *site = &fetch->site;
+
+		site->refused = check_code(image, site);
+		if (!site->vaddr) /* a function that the linker left out */
+			continue;
+		if (!site->refused)
+			site->refused = check_semaphore(image, site);
+		if (!site->refused && !site->sema_vaddr)
+			site->refused = "it has no semaphore";
+		if (!site->refused && fetch->clock > BATCH_CLOCK_TSC)
+			site->refused = "it is on a clock that spantrace does not know";
+		if (!site->refused && fetch->end - fetch->begin > BATCH_MARKERS_MAX)
+			site->refused = "the file has more than 65,535 batched markers";
+		if (!site->refused &&
+		    (fetch->begin != file->fetches[0].begin || fetch->end != file->fetches[0].end))
+			site->refused = "the file has two tables of batched markers";
+		if (site->refused)
+			return site->refused;
+		why = NULL;
+	}
+	return why;
+}
+
+static const char *check_batched(const struct elfnote_file *file, struct elfnote_site *site)
+{
+	const struct elfnote_fetch *fetch = &file->fetches[0];
+
+	if (!site->vaddr)
+		return "its code was left out by the linker: the note has no address";
+	if (site->place < fetch->begin || site->place >= fetch->end)
+		return "its place is not in the table of batched markers";
+	site->number = (u32)(site->place - fetch->begin);
+	site->sema_vaddr = fetch->site.sema_vaddr;
+	site->nop = ELFNOTE_NOP_NONE;
+	return NULL;
+}
+
 void elfnote_check(const struct elfimage *image, struct elfnote_file *file)
 {
 	const struct elfnote_site *first = NULL, *last = NULL;
+	const char *unfetched = check_fetches(image, file);
 
 	for (size_t i = 0; i < file->nsites; i++) {
 		struct elfnote_site *site = &file->sites[i];
 
+		if (site->batched) {
+			if (!site->refused)
+				site->refused = unfetched ? unfetched : check_batched(file, site);
+			continue;
+		}
 		if (!site->refused)
 			site->refused = check_code(image, site);
 		if (!site->refused)

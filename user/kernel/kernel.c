@@ -18,6 +18,7 @@
 #include "../util/grow.h"
 #include "../util/log.h"
 #include "kernel_impl.h"
+#include "spantrace_small.skel.h"
 
 static char kernel_log[512]; /* libbpf's last words, for the message when loading fails */
 
@@ -134,6 +135,7 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	if (options->all_processes || !options->follow)
 		bpf_program__set_autoload(skel->progs.process_fork, false);
 	skel->rodata->knob_faults = faults;
+	kernel_want_batches(kernel, options);
 	for (i = KERNEL_SPAN_ENTER_TEXT; faults && i <= KERNEL_EVENT_TEXT; i++)
 		if (bpf_program__set_flags(kernel_program(kernel, i), BPF_F_SLEEPABLE))
 			return -EINVAL;
@@ -148,7 +150,8 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	if (options->heap && bpf_map__set_max_entries(skel->maps.objects, options->heap_objects))
 		return -EINVAL;
 	if (bpf_map__set_max_entries(skel->maps.rings, slots) ||
-	    bpf_map__set_max_entries(skel->maps.sites, options->nsites))
+	    bpf_map__set_max_entries(skel->maps.sites, options->nsites) ||
+	    bpf_map__set_max_entries(skel->maps.batch_markers, options->nsites))
 		return -EINVAL;
 	if (options->counts) {
 		int err = kernel_counts_size(kernel, slots);
@@ -207,13 +210,35 @@ static int kernel_make_rings(struct kernel *kernel)
 	return 0;
 }
 
+/* The object, or the one without the batched lane, which has the same programs, maps and variables. */
+static struct spantrace_bpf *kernel_open_object(bool small)
+{
+	struct spantrace_bpf *skel;
+	size_t size;
+
+	if (!small)
+		return spantrace_bpf__open();
+	skel = calloc(1, sizeof(*skel));
+	if (!skel || spantrace_bpf__create_skeleton(skel)) {
+		spantrace_bpf__destroy(skel);
+		return NULL;
+	}
+	skel->skeleton->data = (void *)spantrace_small_bpf__elf_bytes(&size);
+	skel->skeleton->data_sz = size;
+	if (bpf_object__open_skeleton(skel->skeleton, NULL)) {
+		spantrace_bpf__destroy(skel);
+		return NULL;
+	}
+	return skel;
+}
+
 static int kernel_setup(struct kernel *kernel, const struct kernel_options *options, bool faults)
 {
 	struct spantrace_bpf *skel;
 	long page = sysconf(_SC_PAGESIZE);
 	int err;
 
-	kernel->skel = spantrace_bpf__open();
+	kernel->skel = kernel_open_object(kernel->small);
 	if (!kernel->skel)
 		return -errno;
 	skel = kernel->skel;
@@ -261,7 +286,8 @@ static int kernel_setup(struct kernel *kernel, const struct kernel_options *opti
 	return options->cpu_exact ? kernel_attach_stays(skel, options->cpu_faults) : 0;
 }
 
-static int kernel_try(const struct kernel_options *options, bool faults, struct kernel **out)
+static int kernel_try(const struct kernel_options *options, bool faults, bool small,
+		      struct kernel **out)
 {
 	struct kernel *kernel = calloc(1, sizeof(*kernel));
 	int cpus = libbpf_num_possible_cpus();
@@ -271,6 +297,7 @@ static int kernel_try(const struct kernel_options *options, bool faults, struct 
 		return -ENOMEM;
 	kernel->nrings = cpus > 0 ? (u32)cpus : 1;
 	kernel->ring_bytes = options->ring_bytes;
+	kernel->small = small;
 	err = kernel_setup(kernel, options, faults);
 	if (err)
 		kernel_free(&kernel);
@@ -281,18 +308,26 @@ static int kernel_try(const struct kernel_options *options, bool faults, struct 
 
 int kernel_new(const struct kernel_options *options, struct kernel **out, char *why, size_t len)
 {
+	bool faults = true, small = false;
 	int err;
 
 	libbpf_set_print(kernel_print);
 	kernel_log[0] = '\0';
-	err = kernel_try(options, true, out);
+	err = kernel_try(options, faults, small, out);
+	if (err == -EACCES) {
+		small = true;
+		err = kernel_try(options, faults, small, out);
+	}
 	/* Older kernels allow sleepable programs only some kinds of maps. */
 	if (err == -EINVAL) {
-		err = kernel_try(options, false, out);
-		if (!err)
-			log_info(
-				"this kernel cannot bring in pages: a text that is not in memory is shown as <unreadable>");
+		faults = false;
+		err = kernel_try(options, faults, small, out);
 	}
+	if (err == -EACCES && !small)
+		err = kernel_try(options, faults, true, out);
+	if (!err && !faults)
+		log_info(
+			"this kernel cannot bring in pages: a text that is not in memory is shown as <unreadable>");
 	if (err)
 		snprintf(why, len, "the kernel refused the BPF programs: %s%s%s", strerror(-err),
 			 kernel_log[0] ? ": " : "", kernel_log);
@@ -365,6 +400,8 @@ struct bpf_program *kernel_program(struct kernel *kernel, enum kernel_program pr
 		return skel->progs.map_return;
 	case KERNEL_MAP_SESSION:
 		return skel->progs.map_session;
+	case KERNEL_BATCH_FETCH:
+		return skel->progs.batch_fetch;
 	default:
 		return skel->progs.event_hit;
 	}
@@ -424,6 +461,7 @@ u32 kernel_image_of(struct kernel *kernel, pid_t pid)
 
 void kernel_open(struct kernel *kernel, u32 sites)
 {
+	kernel_open_batches(kernel);
 	__atomic_store_n(&kernel->skel->bss->sites_open, sites, __ATOMIC_SEQ_CST);
 }
 

@@ -34,6 +34,8 @@ struct kernel_options {
 	bool usage;        /* cpu, run delay, switches, faults */
 	bool cpu_exact;    /* system time by kernel entries and exits … */
 	bool cpu_faults;   /* … page faults among them */
+	bool prepare_exec; /* there is a tracepoint before an exec */
+	bool task_hooks;   /* programs may stand where tasks exit and exec */
 	bool uprobe_multi; /* programs are loaded for uprobe_multi links, else for perf events */
 	u32 chance;        /* of a root span to be kept, in 2^-32; 0: every one is */
 	u32 metered; /* definitions whose hits are counted and that can be shed: those numbered below; 0: none */
@@ -63,6 +65,7 @@ enum kernel_program {
 	KERNEL_MAP_ENTER,
 	KERNEL_MAP_RETURN,
 	KERNEL_MAP_SESSION,
+	KERNEL_BATCH_FETCH,
 	KERNEL_PROGRAMS,
 };
 
@@ -99,6 +102,12 @@ int kernel_set_alloc_site(struct kernel *kernel, u32 index, const struct wire_al
 int kernel_add_process(struct kernel *kernel, pid_t pid);
 /* The number of its image; 0: it is not traced. */
 u32 kernel_image_of(struct kernel *kernel, pid_t pid);
+
+/* A binary with N batched markers, of these cookies (0: not traced), on CLOCK; *FILE is what takes the definition's place in
+ * the cookie of its KERNEL_BATCH_FETCH. 0, -ENOSPC, or -errno where their hooks could not be attached. */
+int kernel_add_batch(struct kernel *kernel, const u64 *cookies, u32 n, u32 clock, u32 *file);
+/* After kernel_close(), before the detach: has what running threads still hold in their buffers fetched. */
+void kernel_fetch_batches(struct kernel *kernel);
 
 /* From here on hits of sites below number SITES count. */
 void kernel_open(struct kernel *kernel, u32 sites);

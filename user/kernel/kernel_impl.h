@@ -28,6 +28,9 @@ struct kernel {
 	struct wire_octave *octaves_taken;
 	u32 *kept; /* rows of threads that have ended, which live blocks or async spans name */
 	u32 nkept;
+	bool small;                       /* without the batched lane */
+	u32 nbatch_files, nbatch_markers; /* in the tables of the batched lane */
+	u32 nbatch_open;                  /* of the files, those whose trace has begun */
 	kernel_record_fn record;
 	void *context;
 };
@@ -46,6 +49,10 @@ void kernel_counts_unmap(struct kernel *kernel);
 
 /* Async spans in the table. */
 u64 kernel_async_alive(const struct kernel *kernel);
+/* Between open and load: the hooks of the batched lane. */
+void kernel_want_batches(struct kernel *kernel, const struct kernel_options *options);
+/* From here on what its binaries do counts. */
+void kernel_open_batches(struct kernel *kernel);
 
 /* Between open and load: samples allocations, one in BYTES on average. */
 void kernel_heap_sample(struct kernel *kernel, u32 bytes);

@@ -43,6 +43,14 @@ static const struct model_loss causes[LOSS_CAUSES] = {
 	[LOSS_SHED] = {"shed",
 		       "left out by --max-overhead; what came while no probes stood is not counted",
 		       0},
+	[LOSS_BATCH_OPS] =
+		{"batch_lost",
+		 "enters, exits and events of the batched lane that could not be fetched", 0},
+	[LOSS_BATCH_DAMAGED] = {"batch_damaged",
+				"a buffer or an op of the batched lane that makes no sense", 0},
+	[LOSS_BATCH_SOURCES] =
+		{"batch_sources",
+		 "a buffer of a thread that uses the batched lane of more than 4 binaries", 0},
 	[LOSS_MISSED] = {"missed_hits", "a hit while another was handled on that CPU", 0},
 	[LOSS_DAMAGED] = {"damaged", "a record that makes no sense; please report it", 0},
 	[LOSS_MAPPINGS] = {"mappings_lost",

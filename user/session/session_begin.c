@@ -165,6 +165,8 @@ static int session_load(struct session *s)
 		.usage = options->metrics & METRIC_CPU,
 		.cpu_exact = options->metrics & METRIC_CPU_EXACT,
 		.cpu_faults = s->features.fault_hooks,
+		.prepare_exec = s->features.prepare_exec,
+		.task_hooks = s->features.task_hooks,
 		.uprobe_multi = s->features.uprobe_multi,
 		.nsites = session_room(s),
 		.ring_bytes = options->ring_bytes,

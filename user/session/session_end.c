@@ -65,6 +65,7 @@ void session_close(struct session *s)
 	s->end_ns = session_clock(CLOCK_MONOTONIC);
 	overhead_end(s->overhead, s->plan, s->begin_ns, s->end_ns);
 	kernel_close(s->kernel, s->end_ns);
+	kernel_fetch_batches(s->kernel);
 	attach_free(&s->probes);
 	session_close_memory(s);
 	session_drain(s);
