@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What kernel.c (load, feed, drain) and kernel_rows.c (totals in rows) share. */
+/* What the files of this folder share. */
 #ifndef SPANTRACE_KERNEL_IMPL_H
 #define SPANTRACE_KERNEL_IMPL_H
 
