@@ -10,7 +10,7 @@ set -euo pipefail
 export LC_ALL=C
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-SPANTRACE=$ROOT/${SPANTRACE_OUTPUT:-.output}/spantrace
+SPANTRACE=${SPANTRACE_OUTPUT:-$ROOT/.output}/spantrace
 PROGRAMS=$ROOT/tests/programs/header
 WARNINGS=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wcast-qual -Wcast-align
 	-Wundef -Wunused -Werror)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads what elfbuild.h makes, for the tests of user/elf*.c. Comes behind <cmocka.h>. */
+/* Reads what elfbuild.h makes, for the tests of user/elf/. Comes behind <cmocka.h>. */
 #ifndef SPANTRACE_TEST_ELFREAD_H
 #define SPANTRACE_TEST_ELFREAD_H
 

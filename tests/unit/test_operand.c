@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of user/operand*.c: each form of argument that compilers make, and what must not be
+/* Tests of user/elf/operand*.c: each form of argument that compilers make, and what must not be
  * guessed at. */
 #include <elf.h>
 #include <errno.h>
