@@ -368,15 +368,13 @@ static __always_inline void alloc_end(struct pt_regs *ctx)
 		heap_follow(t, block, row, call->objects, call->weight);
 }
 
-SEC("?uprobe")
-int alloc_enter(struct pt_regs *ctx)
+HIT_PROGRAM("?uprobe", alloc_enter)
 {
 	alloc_begin(ctx);
 	return 0;
 }
 
-SEC("?uprobe")
-int alloc_return(struct pt_regs *ctx)
+HIT_PROGRAM("?uprobe", alloc_return)
 {
 	alloc_end(ctx);
 	return 0;
@@ -384,8 +382,7 @@ int alloc_return(struct pt_regs *ctx)
 
 /* Both in one, where the kernel has uprobe sessions: the return is taken only where it is asked for. At the entry the
  * thread stands at the address of the probe. */
-SEC("?uprobe")
-int alloc_session(struct pt_regs *ctx)
+HIT_PROGRAM("?uprobe", alloc_session)
 {
 	if (bpf_get_func_ip(ctx) == ctx->ip)
 		return alloc_begin(ctx) == ALLOC_NO_RETURN;
@@ -393,8 +390,7 @@ int alloc_session(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("?uprobe")
-int free_enter(struct pt_regs *ctx)
+HIT_PROGRAM("?uprobe", free_enter)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
@@ -424,8 +420,7 @@ static __always_inline struct wire_alloc_site *marker_block(struct pt_regs *ctx,
 
 /* A sample that the program has taken by itself, with the bytes that it stands for: of those --alloc-sample takes none of its
  * own. */
-SEC("?uprobe")
-int alloc_marker(struct pt_regs *ctx)
+HIT_PROGRAM("?uprobe", alloc_marker)
 {
 	u64 cookie = bpf_get_attach_cookie(ctx), block, bytes, weight;
 	struct thread_state *t = thread_of(bpf_get_current_task_btf(), cookie);
@@ -449,8 +444,7 @@ int alloc_marker(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("?uprobe")
-int free_marker(struct pt_regs *ctx)
+HIT_PROGRAM("?uprobe", free_marker)
 {
 	u64 cookie = bpf_get_attach_cookie(ctx), block;
 	struct thread_state *t = thread_of(bpf_get_current_task_btf(), cookie);

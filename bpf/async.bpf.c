@@ -220,20 +220,18 @@ static __always_inline int new_async(struct pt_regs *ctx, bool texts)
 	return 0;
 }
 
-SEC("uprobe")
-int async_new(struct pt_regs *ctx)
+HIT_PROGRAM("uprobe", async_new)
 {
 	return new_async(ctx, false);
 }
 
-SEC("uprobe") /* sleepable where knob_faults says so */
-int async_new_text(struct pt_regs *ctx)
+/* sleepable where knob_faults says so */
+HIT_PROGRAM("uprobe", async_new_text)
 {
 	return new_async(ctx, true);
 }
 
-SEC("uprobe")
-int async_enter(struct pt_regs *ctx)
+HIT_PROGRAM("uprobe", async_enter)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);
@@ -305,8 +303,7 @@ static __noinline bool leave_async(struct thread_state *t, struct task_struct *t
 	return true;
 }
 
-SEC("uprobe")
-int async_exit(struct pt_regs *ctx)
+HIT_PROGRAM("uprobe", async_exit)
 {
 	u64 now = time_at_once();
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -341,8 +338,7 @@ int async_exit(struct pt_regs *ctx)
 	return 0;
 }
 
-SEC("uprobe")
-int async_close(struct pt_regs *ctx)
+HIT_PROGRAM("uprobe", async_close)
 {
 	u64 now = time_at_once();
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -452,8 +452,7 @@ static __noinline void batch_add_source(struct batch *b, u64 address, u32 file)
 }
 
 /* A buffer is full, or its deadline has passed. */
-SEC("uprobe")
-int batch_fetch(struct pt_regs *ctx)
+HIT_PROGRAM("uprobe", batch_fetch)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 cookie = bpf_get_attach_cookie(ctx);

@@ -85,22 +85,19 @@ static __always_inline void map_end(struct pt_regs *ctx)
 		map_count(t, whole_pages(call->old), whole_pages(call->bytes));
 }
 
-SEC("?uprobe")
-int map_enter(struct pt_regs *ctx)
+HIT_PROGRAM("?uprobe", map_enter)
 {
 	map_begin(ctx);
 	return 0;
 }
 
-SEC("?uprobe")
-int map_return(struct pt_regs *ctx)
+HIT_PROGRAM("?uprobe", map_return)
 {
 	map_end(ctx);
 	return 0;
 }
 
-SEC("?uprobe")
-int map_session(struct pt_regs *ctx)
+HIT_PROGRAM("?uprobe", map_session)
 {
 	if (bpf_get_func_ip(ctx) == ctx->ip)
 		return map_begin(ctx) == ALLOC_NO_RETURN;

@@ -113,14 +113,13 @@ static __always_inline int enter_span(struct pt_regs *ctx, bool texts)
 	return 0;
 }
 
-SEC("uprobe")
-int span_enter(struct pt_regs *ctx)
+HIT_PROGRAM("uprobe", span_enter)
 {
 	return enter_span(ctx, false);
 }
 
-SEC("uprobe") /* sleepable where knob_faults says so */
-int span_enter_text(struct pt_regs *ctx)
+/* sleepable where knob_faults says so */
+HIT_PROGRAM("uprobe", span_enter_text)
 {
 	return enter_span(ctx, true);
 }
@@ -196,8 +195,7 @@ static __always_inline void pop_span(struct thread_state *t, struct task_struct 
 	pop_top(t, top);
 }
 
-SEC("uprobe")
-int span_exit(struct pt_regs *ctx)
+HIT_PROGRAM("uprobe", span_exit)
 {
 	u64 now = time_at_once();
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -265,14 +263,13 @@ static __always_inline int hit_event(struct pt_regs *ctx, bool texts)
 	return 0;
 }
 
-SEC("uprobe")
-int event_hit(struct pt_regs *ctx)
+HIT_PROGRAM("uprobe", event_hit)
 {
 	return hit_event(ctx, false);
 }
 
-SEC("uprobe") /* sleepable where knob_faults says so */
-int event_hit_text(struct pt_regs *ctx)
+/* sleepable where knob_faults says so */
+HIT_PROGRAM("uprobe", event_hit_text)
 {
 	return hit_event(ctx, true);
 }

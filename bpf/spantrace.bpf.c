@@ -9,6 +9,8 @@
  *   stay, where asked for, times system calls and page faults
  *   collect writes what is still open when the trace ends
  */
+#include "guard.bpf.h"
+
 #include "stack.bpf.h"
 
 #include "label.bpf.h"

@@ -16,14 +16,15 @@
 #define STRING_KNOWN  0x1u /* told to the loader */
 #define STRING_CALLED 0x2u /* spans are called by it: among names_used */
 
-/* Brings the page at ADDRESS in. */
+/* Brings the page at ADDRESS in, where a program may sleep: guard.bpf.h. */
 static __always_inline void fault_in(u64 address)
 {
+#ifdef SMALL_STACK
 	char byte;
 
-	if (!knob_faults)
-		return;
-	bpf_copy_from_user(&byte, 1, (void *)address);
+	if (knob_faults)
+		bpf_copy_from_user(&byte, 1, (void *)address);
+#endif
 }
 
 static __noinline int read_operand_faulting(struct pt_regs *ctx, const struct operand *o,

@@ -13,6 +13,8 @@ from harness import LiveTest, Attached, Target, program, trace
 CPU = program("cpu")
 TICK_NS = 1e9 / os.sysconf("SC_CLK_TCK")
 EXACT = ["-m", "cpu=exact"]
+# What lies between what the program reads on both sides of its markers.
+BRACKETED = ["busy_ns", "run_delay_ns", "vol_switches", "invol_switches", "minor_faults", "major_faults"]
 MODES = {"rows": [], "records": ["--stream"]}
 USED = ("busy_ns", "runtime", "run_delay_ns", "user", "system", "vol_switches", "invol_switches", "minor_faults",
         "major_faults")
@@ -87,7 +89,7 @@ class Sums(CpuTest):
             self.assert_bracketed(of_thread(t, tid, "self_cpu_ns"), own, "runtime", slack)
             self.assert_bracketed(outer["cpu_ns"], own, "runtime", slack)
             # What it waited for a CPU: the others' time never is its own.
-            for key in "busy_ns", "run_delay_ns", "vol_switches", "invol_switches", "minor_faults", "major_faults":
+            for key in BRACKETED:
                 self.assert_bracketed(outer[key], own, key)
             # The program goes on until it was pushed off.
             self.assertGreater(outer["run_delay_ns"], 0)

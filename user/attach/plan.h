@@ -29,6 +29,8 @@ void plan_want_labels(struct plan *plan, const char *const *keys, size_t n, bool
 int plan_add_file(struct plan *plan, int fd, const char *shown);
 /* Adds every file that process PID has mapped as code. Returns as above; -ESRCH when there is no such process. */
 int plan_add_process(struct plan *plan, pid_t pid);
+/* Whether one of its files has markers of the batched lane. */
+bool plan_has_batched(const struct plan *plan);
 /* Sites seen so far, at all roles: what the site table must hold. */
 u32 plan_sites(const struct plan *plan);
 /* From now on files that would make more than ROOM sites in all are refused. */

@@ -17,6 +17,14 @@ u32 plan_batch_size(const struct plan_file *file)
 	return (u32)(fetch->end - fetch->begin);
 }
 
+bool plan_has_batched(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->nfiles; i++)
+		if (plan->files[i].notes && plan->files[i].notes->nfetches)
+			return true;
+	return false;
+}
+
 static int refuse(struct plan *plan, const struct plan_file *file, const struct elfnote_site *site,
 		  int err)
 {
@@ -24,6 +32,10 @@ static int refuse(struct plan *plan, const struct plan_file *file, const struct 
 		return plan_refuse_site(
 			plan, file, site,
 			"the table of batched markers is full; choose files with -p");
+	if (err == -EBUSY)
+		return plan_refuse_site(
+			plan, file, site,
+			"batched spans are traced where their program was there, or was the command, as the trace began: begin it anew");
 	if (err == -EOPNOTSUPP)
 		return plan_refuse_site(
 			plan, file, site,

@@ -298,6 +298,7 @@ static int kernel_try(const struct kernel_options *options, bool faults, bool sm
 	kernel->nrings = cpus > 0 ? (u32)cpus : 1;
 	kernel->ring_bytes = options->ring_bytes;
 	kernel->small = small;
+	kernel->batched = options->batched;
 	err = kernel_setup(kernel, options, faults);
 	if (err)
 		kernel_free(&kernel);
@@ -308,23 +309,23 @@ static int kernel_try(const struct kernel_options *options, bool faults, bool sm
 
 int kernel_new(const struct kernel_options *options, struct kernel **out, char *why, size_t len)
 {
-	bool faults = true, small = false;
-	int err;
+	bool faults = false;
+	int err = -EOPNOTSUPP;
 
 	libbpf_set_print(kernel_print);
 	kernel_log[0] = '\0';
-	err = kernel_try(options, faults, small, out);
-	if (err == -EACCES) {
-		small = true;
-		err = kernel_try(options, faults, small, out);
+	/* These run on stacks of their own, which takes that none of them sleeps: bpf/guard.bpf.h. */
+	if (options->batched)
+		err = kernel_try(options, faults, false, out);
+	if (err) {
+		faults = true;
+		err = kernel_try(options, faults, true, out);
 	}
 	/* Older kernels allow sleepable programs only some kinds of maps. */
 	if (err == -EINVAL) {
 		faults = false;
-		err = kernel_try(options, faults, small, out);
-	}
-	if (err == -EACCES && !small)
 		err = kernel_try(options, faults, true, out);
+	}
 	if (!err && !faults)
 		log_info(
 			"this kernel cannot bring in pages: a text that is not in memory is shown as <unreadable>");

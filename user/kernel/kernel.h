@@ -36,6 +36,7 @@ struct kernel_options {
 	bool cpu_faults;   /* … page faults among them */
 	bool prepare_exec; /* there is a tracepoint before an exec */
 	bool task_hooks;   /* programs may stand where tasks exit and exec */
+	bool batched; /* markers of the batched lane are among them; no text is waited for then */
 	bool uprobe_multi; /* programs are loaded for uprobe_multi links, else for perf events */
 	u32 chance;        /* of a root span to be kept, in 2^-32; 0: every one is */
 	u32 metered; /* definitions whose hits are counted and that can be shed: those numbered below; 0: none */
@@ -104,7 +105,8 @@ int kernel_add_process(struct kernel *kernel, pid_t pid);
 u32 kernel_image_of(struct kernel *kernel, pid_t pid);
 
 /* A binary with N batched markers, of these cookies (0: not traced), on CLOCK; *FILE is what takes the definition's place in
- * the cookie of its KERNEL_BATCH_FETCH. 0, -ENOSPC, or -errno where their hooks could not be attached. */
+ * the cookie of its KERNEL_BATCH_FETCH. 0, -ENOSPC, -EOPNOTSUPP where the kernel has no room for the lane's programs,
+ * -EBUSY where options did not ask for it, or -errno where their hooks could not be attached. */
 int kernel_add_batch(struct kernel *kernel, const u64 *cookies, u32 n, u32 clock, u32 *file);
 /* After kernel_close(), before the detach: has what running threads still hold in their buffers fetched. */
 void kernel_fetch_batches(struct kernel *kernel);

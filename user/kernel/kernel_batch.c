@@ -110,7 +110,7 @@ int kernel_add_batch(struct kernel *kernel, const u64 *cookies, u32 n, u32 clock
 	int err;
 
 	if (kernel->small)
-		return -EOPNOTSUPP;
+		return kernel->batched ? -EOPNOTSUPP : -EBUSY;
 	if (kernel->nbatch_files == BATCH_FILES_MAX ||
 	    n > bpf_map__max_entries(skel->maps.batch_markers) - kernel->nbatch_markers)
 		return -ENOSPC;

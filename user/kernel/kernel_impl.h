@@ -28,6 +28,7 @@ struct kernel {
 	struct wire_octave *octaves_taken;
 	u32 *kept; /* rows of threads that have ended, which live blocks or async spans name */
 	u32 nkept;
+	bool batched;                     /* the batched lane was wanted */
 	bool small;                       /* without the batched lane */
 	u32 nbatch_files, nbatch_markers; /* in the tables of the batched lane */
 	u32 nbatch_open;                  /* of the files, those whose trace has begun */
