@@ -52,14 +52,23 @@ def count_programs():
     counts = {}
     with Target(program("inlined")) as target:
         for mode, options in MODES.items():
-            before = {one["id"] for one in loaded()}
             attached = Attached(target.pid, options=options)
             try:
+                held = held_by(attached.process.pid)
                 counts[mode] = {one["name"]: one["bytes_xlated"] // 8 for one in loaded()
-                                if one["id"] not in before and one.get("name") in PROGRAMS}
+                                if one["id"] in held and one.get("name") in PROGRAMS}
             finally:
                 attached.stop()
     return counts
+
+
+def held_by(pid):
+    """Numbers of the programs that the process has open."""
+    ids = set()
+    for name in os.listdir(f"/proc/{pid}/fdinfo"):
+        with open(f"/proc/{pid}/fdinfo/{name}", encoding="utf-8") as file:
+            ids.update(map(int, re.findall(r"^prog_id:\t(\d+)$", file.read(), re.M)))
+    return ids
 
 
 def loaded():
