@@ -166,6 +166,7 @@ class Markers(MemoryTest):
                               options=["-m", "heap"])
             follow.expect("functions of its allocators are probed")
             follow.expect("its own markers tell of allocations, at 2 sites")
+            follow.expect(r"otel\.so: \d+ probe")  # of its spans
             t = follow.end("\n")
         self.assertEqual(self.of_work(t), self.TOLD)
         self.assertGreater(t.sum("alloc_objects"), 0)
