@@ -8,7 +8,8 @@ build="gcc g++ make clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev libca
 	libcurl4-openssl-dev libjansson-dev libmicrohttpd-dev"
 test="libcmocka-dev python3 gdb bpftrace lld mold musl-tools binutils clang-format clang-tidy chromium
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross libclang-rt-14-dev util-linux procps
-	prometheus libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 ltrace sqlite3 coz-profiler"
+	prometheus libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 sqlite3 coz-profiler valgrind iproute2
+	openssl elfutils"
 postgres="postgresql postgresql-contrib"
 programs="python3.11 php8.2-cli php8.2-fpm openjdk-17-jdk-headless"
 optional="mold gcc-aarch64-linux-gnu libc6-dev-arm64-cross libclang-rt-14-dev chromium prometheus"
