@@ -78,13 +78,14 @@ struct viewer_fact {
 
 #define VIEWER_FACTS 13
 
-/* Whether a slice has anything to say but its times: most have not. */
+/* Whether viewer_facts() or its labels have anything to say of a slice: most times they have not. */
 static inline bool viewer_has_facts(const struct model_span *span)
 {
 	const struct model_counters *total = &span->total;
 
 	return span->flags | span->nlabels | total->run_delay_ns | total->vol_switches |
-	       total->invol_switches | total->minor_faults | total->major_faults;
+	       total->invol_switches | total->minor_faults | total->major_faults |
+	       span->alloc.objects | span->alloc.bytes;
 }
 
 /* For the beginning of a file. */

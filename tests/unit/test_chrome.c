@@ -82,6 +82,32 @@ static void test_spans(void **state)
 									 "20") "\n]\n");
 }
 
+/* What a span allocated is told where nothing else is to be told of it; a span beside it has nothing. */
+static void test_allocations(void **state)
+{
+	struct recorded *r = *state;
+	struct model_span span = at(r, REC_ONE, REC_A, 10, 20, 10);
+
+	record_begin(r);
+	record_span(r, &span);
+	span = at(r, REC_ONE, REC_A, 30, 40, 10);
+	span.alloc.objects = 3;
+	span.alloc.bytes = 500;
+	span.self_alloc.bytes = 200;
+	record_span(r, &span);
+	record_tick(r, REC_START + 1000000000);
+	record_cut(r);
+	assert_text(
+		r,
+		ABOUT PROCESS("10", "one") THREAD(
+			"10", "10",
+			"one") ",\n{\"ph\":\"X\",\"pid\":10,\"tid\":10,\"ts\":1000000.010,\"dur\":0.010,\"tdur\":0.010" A
+			       "}" CPU("10", "1000000.020",
+				       "10") ",\n{\"ph\":\"X\",\"pid\":10,\"tid\":10,\"ts\":1000000.030,\"dur\":0.010,\"tdur\":0.010" A
+					     ",\"args\":{\"span:alloc_objects\":3,\"span:alloc_bytes\":500,"
+					     "\"span:self_alloc_bytes\":200}}");
+}
+
 /* An arrow goes from the stretch that began first, whichever came first; none after the close. */
 static void test_async(void **state)
 {
@@ -237,8 +263,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, recorded_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_spans),  TEST(test_async), TEST(test_overlap),
-		TEST(test_events), TEST(test_end),   TEST(test_full_disk),
+		TEST(test_spans), TEST(test_async),     TEST(test_overlap),     TEST(test_events),
+		TEST(test_end),   TEST(test_full_disk), TEST(test_allocations),
 	};
 
 	return cmocka_run_group_tests_name("chrome", tests, NULL, NULL);

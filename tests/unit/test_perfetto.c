@@ -230,6 +230,38 @@ static void test_spans(void **state)
 		" ts:1000000060 event( type:2 on:3 of:4 cpu:40)\n");
 }
 
+/* What a span allocated is told where nothing else is to be told of it; a span beside it has nothing. */
+static void test_allocations(void **state)
+{
+	struct recorded *r = *state;
+	struct model_span span = at(r, REC_ONE, REC_A, 10, 20, 10);
+
+	record_begin(r);
+	record_span(r, &span);
+	span = at(r, REC_ONE, REC_A, 30, 40, 10);
+	span.alloc.objects = 3;
+	span.alloc.bytes = 500;
+	span.self_alloc.bytes = 200;
+	record_span(r, &span);
+	record_tick(r, REC_START + 1000000000);
+	record_cut(r);
+	assert_packets(
+		r, ABOUT
+		" track( uuid:2 process( pid:10 name:'one'))\n"
+		" track( uuid:3 parent:2 thread( pid:10 tid:10 name:'one'))\n"
+		" track( uuid:4 parent:3 counter( type:1))\n"
+		" ts:1000000010 event( type:1 on:3 of:4 cpu:0 name:1 cat:6)"
+		" interned( name( :1 :'app:a') cat( :6 :'app'))\n"
+		" ts:1000000020 event( type:2 on:3 of:4 cpu:10)\n"
+		" track( uuid:5 parent:2 name:'CPU of spans' counter( unit:1))\n"
+		" ts:1000000020 event( type:4 on:5 value:10)\n"
+		" ts:1000000030 event( type:1 on:3 of:4 cpu:10 name:1 cat:6 arg( key:7 unsigned:3)"
+		" arg( key:8 unsigned:500) arg( key:9 unsigned:200)) interned("
+		" key( :7 :'span:alloc_objects') key( :8 :'span:alloc_bytes')"
+		" key( :9 :'span:self_alloc_bytes'))\n"
+		" ts:1000000040 event( type:2 on:3 of:4 cpu:20)\n");
+}
+
 /* One number for all stretches of an async span; async spans share a track where they do not overlap. */
 static void test_async(void **state)
 {
@@ -340,7 +372,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, recorded_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_spans),  TEST(test_async),     TEST(test_end),
-		TEST(test_events), TEST(test_full_disk),
+		TEST(test_events), TEST(test_full_disk), TEST(test_allocations),
 	};
 
 	return cmocka_run_group_tests_name("perfetto", tests, NULL, NULL);
