@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../util/cleanup.h"
+#include "../util/io.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are used as they are read");
 
@@ -33,24 +34,14 @@ void elfimage_free(struct elfimage **image)
 
 int elfimage_read(const struct elfimage *image, u64 offset, void *data, size_t size)
 {
-	char *to = data;
+	ssize_t n;
 
 	if (offset > image->size || size > image->size - offset)
 		return -EBADMSG;
-	while (size) {
-		ssize_t n = pread(image->fd, to, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EBADMSG; /* it became shorter since we asked */
-		to += n;
-		offset += (u64)n;
-		size -= (size_t)n;
-	}
-	return 0;
+	n = io_read_at(image->fd, data, size, (off_t)offset);
+	if (n < 0)
+		return (int)n;
+	return (size_t)n == size ? 0 : -EBADMSG; /* shorter: it became so since we asked */
 }
 
 int elfimage_load(const struct elfimage *image, u64 offset, u64 size, u64 max, char **out)

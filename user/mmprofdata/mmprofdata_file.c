@@ -9,6 +9,7 @@
 
 #include "../util/cleanup.h"
 #include "../util/grow.h"
+#include "../util/io.h"
 
 /* More pages than this are copied together: a real file of 8 GiB has fewer. */
 #define RUNS_MAX 65536u
@@ -18,25 +19,6 @@ static const u32 stream_magic[MMP_STREAMS] = {
 	[MMP_STRINGS] = MMP_MAGIC_STRINGS,
 	[MMP_INDEX] = MMP_MAGIC_INDEX,
 };
-
-/* As many bytes as there are. Returns how many, or -errno. */
-static ssize_t read_at(int fd, u64 offset, void *buf, size_t size)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t n = pread(fd, (char *)buf + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
-}
 
 /* --- streams -------------------------------------------------------------------------------------- */
 
@@ -68,7 +50,7 @@ static int pages_read(void *source, u64 position, void *buf, size_t size)
 		const struct mmp_run *run = &pages->runs[i];
 		u64 within = position - run->position;
 		size_t n = run->length - within < size ? (size_t)(run->length - within) : size;
-		ssize_t got = read_at(pages->file->fd, run->offset + within, to, n);
+		ssize_t got = io_read_at(pages->file->fd, to, n, (off_t)(run->offset + within));
 
 		if (got < 0)
 			return (int)got;
@@ -93,7 +75,7 @@ static int pages_copy(struct mmp_pages *pages, u64 offset, u64 position, u64 siz
 
 	while (size) {
 		size_t n = size < sizeof(buf) ? (size_t)size : sizeof(buf);
-		ssize_t got = read_at(pages->file->fd, offset, buf, n);
+		ssize_t got = io_read_at(pages->file->fd, buf, n, (off_t)offset);
 		int err;
 
 		if (got <= 0)
@@ -159,7 +141,7 @@ static int file_find_pages(struct mmp_file *file)
 	while (offset < (u64)end) {
 		u64 left = (u64)end - offset;
 		u8 header[MMP_PAGE_HEADER];
-		ssize_t got = read_at(file->fd, offset, header, sizeof(header));
+		ssize_t got = io_read_at(file->fd, header, sizeof(header), (off_t)offset);
 		u32 size;
 		int err;
 

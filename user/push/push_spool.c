@@ -16,6 +16,7 @@
 #include <zlib.h>
 
 #include "../util/cleanup.h"
+#include "../util/io.h"
 #include "../util/log.h"
 
 #define MAGIC    "spantrace-push 1"
@@ -186,21 +187,6 @@ int push_spool_list(struct push_spool *spool, size_t max, struct push_item **out
 	return err;
 }
 
-static int write_all(int fd, const char *bytes, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, bytes, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static u32 checksum(const struct text_buf *body)
 {
 	return (u32)crc32(crc32(0, NULL, 0), (const Bytef *)body->data, (uInt)body->len);
@@ -228,9 +214,9 @@ int push_spool_put(struct push_spool *spool, struct push_item *item)
 		    0600);
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, head, (size_t)len);
+	err = io_write(fd, head, (size_t)len);
 	if (!err)
-		err = write_all(fd, item->body.data, item->body.len);
+		err = io_write(fd, item->body.data, item->body.len);
 	if (!err && fsync(fd))
 		err = -errno;
 	if (!err && renameat(spool->dir, temporary, spool->dir, name))
@@ -271,7 +257,7 @@ static int read_file(int fd, char **out, size_t *len)
 {
 	AUTO_FREE char *bytes = NULL;
 	struct stat status;
-	size_t at = 0;
+	ssize_t at;
 
 	if (fstat(fd, &status))
 		return -errno;
@@ -280,19 +266,11 @@ static int read_file(int fd, char **out, size_t *len)
 	bytes = malloc((size_t)status.st_size + 1);
 	if (!bytes)
 		return -ENOMEM;
-	while (at < (size_t)status.st_size) {
-		ssize_t n = read(fd, bytes + at, (size_t)status.st_size - at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		at += (size_t)n;
-	}
+	at = io_read(fd, bytes, (size_t)status.st_size);
+	if (at < 0)
+		return (int)at;
 	bytes[at] = '\0';
-	*len = at;
+	*len = (size_t)at;
 	*out = TAKE_PTR(bytes);
 	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "../../include/recording.h"
 #include "../util/cleanup.h"
+#include "../util/io.h"
 #include "../util/log.h"
 #include "replay_impl.h"
 
@@ -37,18 +38,11 @@ static const struct model_loss causes[REPLAY_LOSSES - LOSS_CAUSES] = {
 /* As much of the file's beginning as there is. */
 static int replay_read_first(struct replay *replay)
 {
-	ssize_t n;
+	ssize_t n = io_read(replay->fd, replay->first, REPLAY_FIRST);
 
-	while (replay->nfirst < REPLAY_FIRST) {
-		n = read(replay->fd, replay->first + replay->nfirst, REPLAY_FIRST - replay->nfirst);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		replay->nfirst += (size_t)n;
-	}
+	if (n < 0)
+		return (int)n;
+	replay->nfirst = (size_t)n;
 	return 0;
 }
 

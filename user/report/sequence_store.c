@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../util/cleanup.h"
+#include "../util/io.h"
 
 /* A chain's first blocks are small: there may be very many threads that do little. */
 #define BLOCK_FIRST 8u
@@ -52,40 +53,14 @@ void sequence_store_close(struct sequence_store *store)
 	store->fd = -1;
 }
 
-static int write_at(int fd, const void *data, size_t size, off_t at)
+/* What was written there is all there. */
+static int read_back(int fd, void *data, size_t size, off_t at)
 {
-	const char *from = data;
+	ssize_t n = io_read_at(fd, data, size, at);
 
-	while (size) {
-		ssize_t n = pwrite(fd, from, size, at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		from += n;
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-static int read_at(int fd, void *data, size_t size, off_t at)
-{
-	char *to = data;
-
-	while (size) {
-		ssize_t n = pread(fd, to, size, at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		to += n;
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
+	if (n < 0)
+		return (int)n;
+	return (size_t)n == size ? 0 : -EIO;
 }
 
 static int write_block(struct sequence_store *store, struct sequence_chain *chain)
@@ -95,7 +70,7 @@ static int write_block(struct sequence_store *store, struct sequence_chain *chai
 	int err;
 
 	block->before = chain->last;
-	err = write_at(store->fd, block, size, store->size);
+	err = io_write_at(store->fd, block, size, store->size);
 	if (err)
 		return err;
 	chain->last = store->size;
@@ -170,11 +145,11 @@ int sequence_peek(struct sequence_cursor *cursor, const struct sequence_record *
 			cursor->block = malloc(block_size(BLOCK_MOST));
 		if (!cursor->block)
 			return -ENOMEM;
-		err = read_at(fd, cursor->block, block_size(0), cursor->before);
+		err = read_back(fd, cursor->block, block_size(0), cursor->before);
 		if (!err)
-			err = read_at(fd, cursor->block->records,
-				      cursor->block->n * sizeof(struct sequence_record),
-				      cursor->before + (off_t)block_size(0));
+			err = read_back(fd, cursor->block->records,
+					cursor->block->n * sizeof(struct sequence_record),
+					cursor->before + (off_t)block_size(0));
 		if (err)
 			return err;
 		cursor->left = cursor->block->n;

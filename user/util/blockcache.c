@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "io.h"
 
 /* 4 MiB at most. */
 #define BLOCK_SIZE  (16u << 10)
@@ -88,7 +89,7 @@ static int scratch_open(void)
 
 static int slot_save(struct blockcache *cache, struct slot *slot)
 {
-	size_t done = 0;
+	int err;
 
 	if (!slot->changed)
 		return 0;
@@ -99,37 +100,23 @@ static int slot_save(struct blockcache *cache, struct slot *slot)
 			return fd;
 		cache->fd = fd;
 	}
-	while (done < BLOCK_SIZE) {
-		ssize_t n = pwrite(cache->fd, slot->data + done, BLOCK_SIZE - done,
-				   (off_t)(slot->number * BLOCK_SIZE + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		done += (size_t)n;
-	}
+	err = io_write_at(cache->fd, slot->data, BLOCK_SIZE, (off_t)(slot->number * BLOCK_SIZE));
+	if (err)
+		return err;
 	slot->changed = false;
 	return 0;
 }
 
 static int scratch_load(const struct blockcache *cache, struct slot *slot)
 {
-	size_t done = 0;
+	ssize_t done = 0;
 
-	while (cache->fd >= 0 && done < BLOCK_SIZE) {
-		ssize_t n = pread(cache->fd, slot->data + done, BLOCK_SIZE - done,
-				  (off_t)(slot->number * BLOCK_SIZE + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	memset(slot->data + done, 0, BLOCK_SIZE - done);
+	if (cache->fd >= 0)
+		done = io_read_at(cache->fd, slot->data, BLOCK_SIZE,
+				  (off_t)(slot->number * BLOCK_SIZE));
+	if (done < 0)
+		return (int)done;
+	memset(slot->data + done, 0, BLOCK_SIZE - (size_t)done);
 	return 0;
 }
 
