@@ -152,42 +152,16 @@ static int new_site(struct reader *r, struct elfnote_site **out)
 		r->room = room;
 	}
 	*out = &file->sites[file->nsites++];
-	memset(*out, 0, sizeof(**out));
+	**out = (struct elfnote_site){.provider = "?", .name = "?", .args_text = ""};
 	return 0;
 }
 
-static int add_site(struct reader *r, const struct note *note)
+/* Provider, name and arguments stand behind a head of HEAD bytes. */
+static int take_texts(struct reader *r, const struct note *note, size_t head,
+		      struct elfnote_site *site)
 {
-	const char *at = note->desc, *end = at + note->desc_size;
-	struct elfnote_site *site;
-	struct {
-		u64 pc, base, semaphore;
-	} head = {0};
-	int err;
+	const char *at = note->desc + head, *end = note->desc + note->desc_size;
 
-	err = new_site(r, &site);
-	if (err)
-		return err;
-	site->provider = site->name = "?";
-	site->args_text = "";
-	if (note->type != STAPSDT_TYPE) {
-		site->refused = "its note is of a version that spantrace does not know";
-		return 0;
-	}
-	if (note->desc_size < sizeof(head)) {
-		site->refused = "its note is cut";
-		return 0;
-	}
-	memcpy(&head, at, sizeof(head));
-	at += sizeof(head);
-	/* A base of 0 is a .stapsdt.base that the linker left out: the rest is right as it is. */
-	if (r->base && head.base) {
-		r->shift = r->base->sh_addr - head.base;
-		head.pc += r->shift;
-		head.semaphore += head.semaphore ? r->shift : 0;
-	}
-	site->vaddr = head.pc;
-	site->sema_vaddr = head.semaphore;
 	site->provider = take_name(r, &at, end, &site->refused);
 	site->name = take_name(r, &at, end, &site->refused);
 	site->args_text = take_string(r, &at, end, MAX_ARGS_TEXT,
@@ -197,10 +171,40 @@ static int add_site(struct reader *r, const struct note *note)
 	return parse_args(r, site);
 }
 
+static int add_site(struct reader *r, const struct note *note)
+{
+	struct elfnote_site *site;
+	struct {
+		u64 pc, base, semaphore;
+	} head = {0};
+	int err;
+
+	err = new_site(r, &site);
+	if (err)
+		return err;
+	if (note->type != STAPSDT_TYPE) {
+		site->refused = "its note is of a version that spantrace does not know";
+		return 0;
+	}
+	if (note->desc_size < sizeof(head)) {
+		site->refused = "its note is cut";
+		return 0;
+	}
+	memcpy(&head, note->desc, sizeof(head));
+	/* A base of 0 is a .stapsdt.base that the linker left out: the rest is right as it is. */
+	if (r->base && head.base) {
+		r->shift = r->base->sh_addr - head.base;
+		head.pc += r->shift;
+		head.semaphore += head.semaphore ? r->shift : 0;
+	}
+	site->vaddr = head.pc;
+	site->sema_vaddr = head.semaphore;
+	return take_texts(r, note, sizeof(head), site);
+}
+
 /* A batched marker: a site that nothing is attached to. */
 static int add_batched(struct reader *r, const struct note *note)
 {
-	const char *at = note->desc, *end = at + note->desc_size;
 	struct elfnote_site *site;
 	struct {
 		u64 pc, place;
@@ -211,23 +215,14 @@ static int add_batched(struct reader *r, const struct note *note)
 	if (err)
 		return err;
 	site->batched = true;
-	site->provider = site->name = "?";
-	site->args_text = "";
 	if (note->desc_size < sizeof(head)) {
 		site->refused = "its note is cut";
 		return 0;
 	}
-	memcpy(&head, at, sizeof(head));
-	at += sizeof(head);
+	memcpy(&head, note->desc, sizeof(head));
 	site->vaddr = head.pc;
 	site->place = head.place;
-	site->provider = take_name(r, &at, end, &site->refused);
-	site->name = take_name(r, &at, end, &site->refused);
-	site->args_text = take_string(r, &at, end, MAX_ARGS_TEXT,
-				      "its arguments are longer than 16384 bytes", &site->refused);
-	if (!site->provider || !site->name || !site->args_text)
-		return -ENOMEM;
-	return parse_args(r, site);
+	return take_texts(r, note, sizeof(head), site);
 }
 
 static int add_fetch(struct reader *r, const struct note *note)
