@@ -6,41 +6,7 @@
 #
 #   test_header.sh              runs everything
 #   test_header.sh KIND ARG...  runs one check in $WORK, prints `ok ...` or `FAIL ...`
-set -euo pipefail
-export LC_ALL=C
-
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-PROGRAMS=$ROOT/tests/programs/header
-WARNINGS=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wcast-qual -Wcast-align
-	-Wundef -Wunused -Werror)
-C_WARNINGS=(-Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wnested-externs
-	-Wredundant-decls -Wbad-function-cast)
-CXX_WARNINGS=(-Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual)
-
-# compile SOURCE COMPILER FLAGS...: the command, with the warnings of its language
-compile() {
-	local source=$1 compiler=$2
-	shift 2
-	local flags=("${WARNINGS[@]}")
-	case $compiler in
-	*++) flags+=("${CXX_WARNINGS[@]}") ;;
-	*) flags+=("${C_WARNINGS[@]}") ;;
-	esac
-	[[ $compiler == g++ ]] && flags+=(-Wuseless-cast)
-	# sys/sdt.h itself is not that clean.
-	[[ $source == *own_probes.c ]] && flags+=(-Wno-pedantic)
-	"$compiler" "${flags[@]}" -I"$ROOT/usdt" "$@"
-}
-
-# expected HEADING SOURCE...: what stands under HEADING in the sources' comments
-expected() {
-	local heading=$1
-	shift
-	awk -v heading="$heading:" '
-		$1 == "*" && $2 == heading { on = 1; next }
-		$1 == "*" && NF > 1 && on { sub(/^ *\* */, ""); print; next }
-		{ on = 0 }' "$@"
-}
+. "$(dirname "$0")/../programs/header/checks.sh"
 
 # Each site of a file: ADDRESS PROVIDER:NAME SEMAPHORE SIZE...
 sites() {
@@ -176,7 +142,7 @@ check_binary() {
 # build SOURCE COMPILER FLAGS...: compiles clean, runs, has its markers; strip leaves them
 check_build() {
 	local source=$PROGRAMS/$1 before
-	compile "$source" "$2" "${@:3}" "$source" -o "$OUT" || return
+	compile "$2" "${@:3}" "$source" -o "$OUT" || return
 	case " $* " in
 	*" -shared "*) ;;
 	*) "$OUT" || { echo "ran with status $?"; return 1; } ;;
@@ -191,8 +157,8 @@ check_build() {
 check_units() {
 	local compiler=$1 semaphores
 	shift
-	compile library "$compiler" "$@" -fPIC -shared "$PROGRAMS/units_library.c" -o "$OUT.so" || return
-	compile main "$compiler" "$@" "$PROGRAMS/units_main.c" "$PROGRAMS/units_other.c" "$OUT.so" -o "$OUT" ||
+	compile "$compiler" "$@" -fPIC -shared "$PROGRAMS/units_library.c" -o "$OUT.so" || return
+	compile "$compiler" "$@" "$PROGRAMS/units_main.c" "$PROGRAMS/units_other.c" "$OUT.so" -o "$OUT" ||
 		return
 	"$OUT" || { echo "ran with status $?"; return 1; }
 	check_binary "$OUT.so" "$PROGRAMS/units_library.c" || return
@@ -209,7 +175,7 @@ check_odd_path() {
 	local directory="$OUT.100% {a|b}"
 	mkdir -p "$directory"
 	cp "$PROGRAMS/plain.c" "$directory"
-	compile plain.c "$1" "$directory/plain.c" -o "$OUT" || return
+	compile "$1" "$directory/plain.c" -o "$OUT" || return
 	same markers "$(expected markers "$PROGRAMS/plain.c" | sort -u)" \
 		"$(markers "$OUT")" &&
 		lines_are_right "$OUT" "$directory/plain.c"
@@ -217,7 +183,7 @@ check_odd_path() {
 
 # disabled COMPILER FLAGS...: nothing is left
 check_disabled() {
-	compile disabled.c "$1" "${@:2}" "$PROGRAMS/disabled.c" -o "$OUT" || return
+	compile "$1" "${@:2}" "$PROGRAMS/disabled.c" -o "$OUT" || return
 	"$OUT" || { echo "evaluated $? arguments"; return 1; }
 	same sections '' "$(readelf -SW "$OUT" | grep -E 'stapsdt|spantrace|probes' || true)"
 }
@@ -270,7 +236,7 @@ gdb_script() {
 # trace SOURCE COMPILER FLAGS...: the listed order and values, enter and exit at one stack pointer
 check_trace() {
 	local source=$PROGRAMS/$1
-	compile "$source" "$2" "${@:3}" "$source" -o "$OUT" || return
+	compile "$2" "${@:3}" "$source" -o "$OUT" || return
 	gdb_script "$source" >"$OUT.gdb"
 	gdb -nx -batch -x "$OUT.gdb" "$OUT" >"$OUT.trace" 2>&1 </dev/null || { cat "$OUT.trace"; return 1; }
 	same trace "$(expected trace "$source")" "$(sed -n 's/^@ [0-9a-f]* //p' "$OUT.trace")" || return
@@ -288,7 +254,7 @@ check_trace() {
 # listed COMPILER: other tools find every marker
 check_listed() {
 	local want
-	compile labels.c "$1" -O2 "$PROGRAMS/labels.c" -o "$OUT" || return
+	compile "$1" -O2 "$PROGRAMS/labels.c" -o "$OUT" || return
 	want=$(expected markers "$PROGRAMS/labels.c" | awk '{ print $1 }' | sort)
 	if command -v bpftrace >/dev/null; then
 		same 'bpftrace -l' "$want" \
@@ -298,33 +264,7 @@ check_listed() {
 		awk '$1 == "stap" { print $2 ":" $3 }' | sort -u)"
 }
 
-if (($#)); then
-	OUT=$(mktemp -p "$WORK" "$1.XXXXXX")
-	if output=$("check_$1" "${@:2}" 2>&1); then
-		echo "ok $*"
-	else
-		printf 'FAIL %s\n%s\n' "$*" "$output"
-	fi
-	exit 0
-fi
-
-# --- all of them -------------------------------------------------------------------------------------
-
-WORK=$(mktemp -d)
-export WORK
-trap 'rm -rf "$WORK"' EXIT
-jobs=$WORK/jobs
-left_out=()
-
-have() {
-	command -v "$1" >/dev/null && return
-	left_out+=("$1")
-	return 1
-}
-
-add() {
-	printf '%s\n' "$*" >>"$jobs"
-}
+checks_begin "$@"
 
 # Shrink-wrapping sets up a frame on some paths of a function only: an exception's exit then has another
 # stack pointer than the enter.
@@ -411,12 +351,4 @@ for linker in gold lld mold; do
 	! have ld.$linker || add build labels.c gcc -O2 -fuse-ld=$linker -Wl,--gc-sections
 done
 
-xargs -P "$(nproc)" -I{} bash -c "$(printf '%q' "${BASH_SOURCE[0]}") {}" <"$jobs" >"$WORK/results"
-grep -v '^ok ' "$WORK/results" || true
-passed=$(grep -c '^ok ' "$WORK/results" || true)
-failed=$(($(wc -l <"$jobs") - passed))
-if ((${#left_out[@]})); then
-	echo "not installed, left out: ${left_out[*]}"
-fi
-echo "$passed passed, $failed failed, 0 skipped"
-((failed == 0))
+checks_end
