@@ -287,15 +287,7 @@ static int gather(struct gather *g, const struct options *options)
 /* Gathers, pairs and prints. 0, or -errno after a message; *FAILED as in struct gather. */
 static int list_options(const struct options *options, bool *failed)
 {
-	const struct pair_options pairs = {
-		.rules = options->rules,
-		.specs = options->spans,
-		.nspecs = options->nspans,
-		.providers = options->providers,
-		.nproviders = options->nproviders,
-		.excludes = options->excludes,
-		.nexcludes = options->nexcludes,
-	};
+	const struct pair_options pairs = options_pairing(options);
 	CLEANUP(list_free) struct list list = {0};
 	CLEANUP(gather_free) struct gather g = {.list = &list};
 	int err = gather(&g, options);

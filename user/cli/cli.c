@@ -522,25 +522,6 @@ int cli_parse_again(const struct options *options, struct options *out)
 	return parse(line->argc, line->argv, line->form, out);
 }
 
-void options_free(struct options *o)
-{
-	for (size_t i = 0; i < o->nspans; i++)
-		pair_spec_free(&o->spans[i]);
-	free(o->spans);
-	rules_free(&o->rules);
-	free(o->pids);
-	free(o->outputs);
-	free(o->providers);
-	free(o->excludes);
-	free(o->by);
-	free(o->parts.triggers);
-	free(o->allocators);
-	free(o->tags);
-	free(o->push_headers);
-	free(o->config_text);
-	*o = (struct options){0};
-}
-
 void cli_print_options(FILE *out)
 {
 	cli_print_table(out, options_table, NOPTIONS, FOR_TRACE);

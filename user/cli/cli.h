@@ -20,6 +20,7 @@
 #include "../../exporters/exporter.h"
 #include "../../include/limits.h"
 #include "../../include/version.h"
+#include "../pair/pair.h"
 #include "../pair/pair_spec.h"
 #include "../pair/rules.h"
 #include "../push/push.h"
@@ -177,6 +178,9 @@ int cli_parse_record(int argc, char **argv, struct options *out);
 /* The same as OPTIONS were made, from the same words and the file that they name, as it is by now. */
 int cli_parse_again(const struct options *options, struct options *out);
 void options_free(struct options *options);
+
+/* What -P, -x, --span and --rules say, borrowed. */
+struct pair_options options_pairing(const struct options *options);
 
 /* Whether -q and -v go together: 0, or -EINVAL with the message printed. */
 int cli_check_log(bool quiet, unsigned verbose);

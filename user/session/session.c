@@ -299,15 +299,7 @@ static bool session_trace(const struct options *options, struct service *service
 			    .next = next,
 			    .signals = -1,
 			    .stats = {.fd = -1}};
-	struct pair_options pairing = {
-		.rules = options->rules,
-		.specs = options->spans,
-		.nspecs = options->nspans,
-		.providers = options->providers,
-		.nproviders = options->nproviders,
-		.excludes = options->excludes,
-		.nexcludes = options->nexcludes,
-	};
+	struct pair_options pairing = options_pairing(options);
 	struct plan_counts counts;
 	int err;
 
