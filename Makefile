@@ -59,7 +59,7 @@ $(OUTPUT)/bpf/spantrace.bpf.o: bpf/spantrace.bpf.c
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $@.d -MT $@ -c $< -o $@.tmp
 	$(Q)$(BPFTOOL) gen object $@ $@.tmp
 
-# The same for kernels whose programs have little stack.
+# The same without the batched lane, which takes a stack of its own (bpf/guard.bpf.h).
 $(OUTPUT)/bpf/spantrace_small.bpf.o: bpf/spantrace.bpf.c
 	$(call msg,BPF,$@)
 	$(Q)mkdir -p $(@D)

@@ -369,8 +369,8 @@ static __always_inline void batch_before_switch(struct thread_state *t, struct u
 }
 
 #ifdef SMALL_STACK
-/* Where all functions of a program share 512 bytes of stack, up to 6.12, hits have none left for a replay below them: there
- * the loader takes the object that is built so, and refuses batched markers. */
+/* Programs that keep to the kernel's 512 bytes of stack (bpf/guard.bpf.h) have none left for a replay below them: the object
+ * that is built so has no batched lane, and the loader refuses batched markers there. */
 __noinline int batch_sync(u32 why)
 {
 	return why >> 31;

@@ -210,7 +210,7 @@ static int kernel_make_rings(struct kernel *kernel)
 	return 0;
 }
 
-/* The object, or the one without the batched lane, which has the same programs, maps and variables. */
+/* The object with the batched lane, or the small one without it, which has the same programs, maps and variables. */
 static struct spantrace_bpf *kernel_open_object(bool small)
 {
 	struct spantrace_bpf *skel;
@@ -315,8 +315,12 @@ int kernel_new(const struct kernel_options *options, struct kernel **out, char *
 	libbpf_set_print(kernel_print);
 	kernel_log[0] = '\0';
 	/* These run on stacks of their own, which takes that none of them sleeps: bpf/guard.bpf.h. */
-	if (options->batched)
+	if (options->batched) {
 		err = kernel_try(options, faults, false, out);
+		if (!err)
+			log_info(
+				"batched markers are traced: a text that is not in memory is shown as <unreadable>");
+	}
 	if (err) {
 		faults = true;
 		err = kernel_try(options, faults, true, out);
@@ -326,7 +330,7 @@ int kernel_new(const struct kernel_options *options, struct kernel **out, char *
 		faults = false;
 		err = kernel_try(options, faults, true, out);
 	}
-	if (!err && !faults)
+	if (!err && !faults && (*out)->small)
 		log_info(
 			"this kernel cannot bring in pages: a text that is not in memory is shown as <unreadable>");
 	if (err)
