@@ -121,14 +121,15 @@ class Sums(CpuTest):
 
 
 class Split(CpuTest):
-    # Threads that run long enough for many ticks: of a few, getrusage() makes what it likes, and spantrace less of it.
+    # Threads that run long enough for many ticks, also where other work takes three of four: of a few, getrusage() makes
+    # what it likes, and spantrace less of it.
     def test_sums_are_those_of_getrusage(self):
         def check(t):
             (tid, own), = t.facts.items()
             self.assert_bracketed(of_thread(t, tid, "self_cpu_system_ns"), own, "system", TICK_NS)
             self.assert_bracketed(of_thread(t, tid, "self_cpu_user_ns"), own, "user", TICK_NS)
 
-        self.in_modes(check, "calls", 200)
+        self.in_modes(check, "calls", 300)
 
     def test_short_spans(self):
         """Spans of a thousandth of a tick: no one of them can be told, their sum can."""
@@ -148,7 +149,7 @@ class Split(CpuTest):
             self.assertAlmostEqual(row["cpu_ns"], runtime, delta=0.01 * runtime)
             self.assertAlmostEqual(row["cpu_system_ns"], system, delta=2 * TICK_NS)
 
-        self.in_modes(check, "async", 300)
+        self.in_modes(check, "async", 1000)
 
     def test_wall_alone_has_no_split(self):
         t = trace(CPU, "calls", 5, options=["-m", "wall"])
