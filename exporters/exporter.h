@@ -58,7 +58,7 @@ struct export_options {
 	u64 last_ns; /* recording: only what ended in the last so many, at finish(); 0: everything, as it comes */
 	u64 last_bytes;  /* … and of that at most so much in memory */
 	bool split;      /* pprof: a file for each family of sample types (default 0) */
-	u64 interval_ns; /* pprof: a file for each stretch of the trace so long, where there is something in it; 0: one for all of it */
+	u64 interval_ns; /* one for each stretch of the trace so long, not for all of it: pprof: a file, where there is something in it; summary: on the screen */
 };
 
 #define EXPORT_OPTIONS_DEFAULT                                            \
@@ -78,6 +78,7 @@ struct exporter_ops {
 	bool binary;             /* refuse to write it to a terminal */
 	bool spans_only; /* finish looks at no rows and no events of the profile: they need not be added up */
 	bool parts; /* after finish, begin may be called again, with another e->out: the next file */
+	bool again; /* finish may be called for each options.interval_ns, one after the other */
 	bool flight; /* heeds options.last_ns: finish writes what it has kept of the last seconds, again and again */
 	/* Formats that take options.split or interval_ns: the word that the name of file FILE begins with, "" where METRICS
 	 * give it nothing to hold, NULL past the last. finish() is called for each, with e->file and e->out set; it returns

@@ -286,6 +286,10 @@ static int print_spans(struct exporter *e, const struct profile *profile)
 	if (err)
 		return err;
 	t.tree = tree;
+	if (tree->nnodes == 1 && profile->is_part) {
+		fputs("No span ended.\n", e->out);
+		return 0;
+	}
 	if (tree->nnodes == 1) {
 		fputs("No span was recorded: no marker that starts or ends one was hit.\n"
 		      "`spantrace list` shows a program's markers and the spans that they make.\n",
@@ -372,17 +376,30 @@ static void print_sampling(struct exporter *e, const struct profile *profile)
 	fputs("nothing is scaled\n\n", e->out);
 }
 
+/* Of a part, the threads that have something in it: rows stand by thread. */
+static size_t count_threads(const struct profile *profile)
+{
+	size_t n = 0;
+
+	if (!profile->is_part)
+		return profile->nthreads;
+	for (size_t i = 0; i < profile->nrows; i++)
+		n += !i || profile->rows[i].thread != profile->rows[i - 1].thread;
+	return n;
+}
+
 static void print_header(struct exporter *e, const struct profile *profile)
 {
 	u64 ns = profile->end_ns > profile->start_ns ? profile->end_ns - profile->start_ns : 0;
+	size_t threads = count_threads(profile);
 	char buf[FIGURES_SIZE];
 
 	summary_put_style(&e->options, e->out, SUMMARY_BOLD);
 	summary_put_safe(e->out, profile->target ? profile->target : "unknown target");
 	summary_put_style(&e->options, e->out, SUMMARY_PLAIN);
-	fprintf(e->out, ": traced for %s, ", figures_time(buf, ns));
-	fprintf(e->out, "%s thread%s\n\n", figures_count(buf, profile->nthreads),
-		profile->nthreads == 1 ? "" : "s");
+	fprintf(e->out, "%s%s, ", profile->is_part ? ": the last " : ": traced for ",
+		figures_time(buf, ns));
+	fprintf(e->out, "%s thread%s\n\n", figures_count(buf, threads), threads == 1 ? "" : "s");
 	print_sampling(e, profile);
 }
 
@@ -407,5 +424,6 @@ const struct exporter_ops exporter_summary = {
 	.name = "summary",
 	.extension = ".txt",
 	.keys = summary_keys,
+	.again = true,
 	.finish = summary_finish,
 };

@@ -9,9 +9,11 @@
 #include "report/report.h"
 #include "report/view.h"
 #include "session/session.h"
+#include "session/top.h"
 
 static const struct command commands[] = {
 	{"record", "trace into a file, a row of files, or a flight recorder", record_run},
+	{"top", "what the spans of the last seconds took, again and again", top_run},
 	{"list", "markers of files or processes, and the spans and events they make", list_run},
 	{"export", "a recording or an event file in any other format", export_run},
 	{"view", "the single spans and events of such a file", view_run},

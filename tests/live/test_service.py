@@ -182,7 +182,8 @@ class Reload(LiveTest):
     def test_without_a_file_it_ends(self):
         """A terminal that closes ends a trace as Ctrl-C does: what was recorded is written."""
         with Counted() as target:
-            tracer = Attached(target.pid)
+            # Whoever runs this under nohup has it ignored.
+            tracer = Attached(target.pid, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
             target.do("run 100")
             tracer.process.send_signal(signal.SIGHUP)
             t = tracer.wait()

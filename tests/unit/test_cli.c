@@ -248,6 +248,26 @@ static void test_outputs(void **state)
 	options_free(&o);
 }
 
+static void test_top(void **state)
+{
+	struct options o = {0};
+	struct words w;
+
+	(void)state;
+	split(&w, "top -p 42");
+	assert_int_equal(cli_parse_top(w.argc, w.argv, &o), 0);
+	assert_int_equal(o.noutputs, 1);
+	assert_string_equal(o.outputs[0].format->name, "summary");
+	assert_int_equal(o.interval_ns, TOP_INTERVAL_NS);
+	assert_int_equal(o.outputs[0].options.interval_ns, TOP_INTERVAL_NS);
+	options_free(&o);
+	split(&w, "top --interval 500ms -a -m alloc");
+	assert_int_equal(cli_parse_top(w.argc, w.argv, &o), 0);
+	assert_int_equal(o.outputs[0].options.interval_ns, 500000000);
+	assert_true(o.metrics & METRIC_ALLOC);
+	options_free(&o);
+}
+
 static void test_interval(void **state)
 {
 	struct options o = {0};
@@ -528,8 +548,6 @@ static void test_main(void **state)
 		{"s --help", 0, "", "--duration TIME", NULL},
 		{"s -h -p x", 0, "", "usage: spantrace ", NULL},
 		{"s --version", 0, "", "spantrace " SPANTRACE_VERSION "\n", NULL},
-		{"s top", 2, "", NULL, "`top` is not in this version"},
-		{"s help top", 2, "", NULL, "`top` is not in this version"},
 		{"s ls", 2, "", NULL,
 		 "`ls` is no command; to run a program write: spantrace -- ls\n"},
 		{"s -p 1,2", 32, "trace:1:2:2", NULL, NULL},
@@ -574,7 +592,7 @@ int main(void)
 		cmocka_unit_test(test_list_options),  cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_list_mistakes), cmocka_unit_test(test_main),
 		cmocka_unit_test(test_push),          cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_interval),      cmocka_unit_test(test_top),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

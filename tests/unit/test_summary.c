@@ -410,10 +410,32 @@ static void test_deep(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* One of the intervals of a trace: its own time, and the threads that did something in it. */
+static void test_interval(void **state)
+{
+	struct sample *s = *state;
+	char *text;
+
+	s->profile.is_part = true;
+	s->profile.start_ns = s->profile.end_ns - 2000 * MS;
+	text = export(s, 0);
+	assert_contains(text, "pid 100 (web): the last 2.00 s, 2 threads\n");
+	free(text);
+	s->profile.nrows = 1;
+	text = export(s, 0);
+	assert_contains(text, "the last 2.00 s, 1 thread\n");
+	free(text);
+	s->profile.nrows = 0;
+	text = export(s, 0);
+	assert_contains(text, "pid 100 (web): the last 2.00 s, 0 threads\n\nNo span ended.\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_whole),
+		TEST(test_interval),
 		TEST(test_merged_quantiles),
 		TEST(test_columns_on_demand),
 		TEST(test_system_time),

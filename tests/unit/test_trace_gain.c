@@ -78,6 +78,37 @@ static void test_no_extremes(void **state)
 	assert_null(profile->rows[0].durations);
 }
 
+/* With intervals they are: of spans that ended in it, and of no others. */
+static void test_intervals(void **state)
+{
+	struct traced *t = *state;
+	const struct model_row *row;
+
+	trace_begin_interval(t->trace);
+	feed_span(t, 1, PATH_A, 100, 40, 40);
+	feed_span(t, 1, PATH_A, 200, 60, 60);
+	feed_span(t, 1, PATH_C, 200, 5, 5);
+	row = &gained(t, TRACED_BEGIN + 300)->rows[0];
+	assert_int_equal(row->count, 2);
+	assert_int_equal(row->min_ns, 40);
+	assert_int_equal(row->max_ns, 60);
+	assert_int_equal(row->mean_ns, 50);
+	assert_int_equal(histogram_count(row->durations), 2);
+	trace_begin_interval(t->trace);
+	feed_span(t, 1, PATH_A, 400, 7, 7);
+	row = &gained(t, TRACED_BEGIN + 500)->rows[0];
+	assert_int_equal(t->profile.nrows, 1);
+	assert_int_equal(row->count, 1);
+	assert_int_equal(row->min_ns, 7);
+	assert_int_equal(row->max_ns, 7);
+	assert_int_equal(row->mean_ns, 7);
+	assert_int_equal(model_quantile(row, 0.5), 7);
+	trace_begin_interval(t->trace);
+	/* Sums go on. */
+	assert_int_equal(traced_row(t, 1, PATH_A)->count, 3);
+	assert_int_equal(traced_row(t, 1, PATH_A)->wall_ns, 107);
+}
+
 /* Totals are the same whether somebody takes parts or not. */
 static void test_totals_stay(void **state)
 {
@@ -113,7 +144,7 @@ static void test_every_field(void **state)
 			memcpy((char *)&row.model + at, &sum, sizeof(sum));
 		}
 		gain = row.model;
-		assert_int_equal(trace_row_gain(&row, &gain, &any), 0);
+		assert_int_equal(trace_row_gain(&row, false, &gain, &any), 0);
 		assert_true(any);
 		for (size_t at = AT; at < END; at += sizeof(u64)) {
 			u64 got, want = round * 1000 + at;
@@ -135,14 +166,14 @@ static void test_every_field(void **state)
 		}
 	}
 	gain = row.model;
-	assert_int_equal(trace_row_gain(&row, &gain, &any), 0);
+	assert_int_equal(trace_row_gain(&row, false, &gain, &any), 0);
 	assert_true(any); /* something is in use */
 	row.model.inuse_objects = row.model.inuse_bytes = 0;
 	gain = row.model;
-	assert_int_equal(trace_row_gain(&row, &gain, &any), 0);
+	assert_int_equal(trace_row_gain(&row, false, &gain, &any), 0);
 	assert_true(any); /* something was */
 	gain = row.model;
-	assert_int_equal(trace_row_gain(&row, &gain, &any), 0);
+	assert_int_equal(trace_row_gain(&row, false, &gain, &any), 0);
 	assert_false(any);
 	free(row.told);
 }
@@ -153,7 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_first_is_all), TEST(test_then_what_is_new), TEST(test_no_extremes),
-		TEST(test_totals_stay),  TEST(test_every_field),
+		TEST(test_intervals),    TEST(test_totals_stay),      TEST(test_every_field),
 	};
 
 	return cmocka_run_group_tests_name("trace_gain", tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of a trace and of `list`, and which of them go together. What their values may say
- * stands in cli_values.c. */
+/* A command line, whole: its options (cli_options.c), those of its file, and which of them go together. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,281 +8,7 @@
 #include "../util/log.h"
 #include "cli_config.h"
 #include "cli_impl.h"
-#include "cli_table.h"
-
-/* Who takes an option. */
-#define FOR_TRACE  0x1u
-#define FOR_LIST   0x2u
-#define FOR_RECORD 0x4u
-#define FOR_BOTH   (FOR_TRACE | FOR_RECORD)
-
-/* Options without a letter. */
-enum {
-	OPT_NO_FOLLOW = 256,
-	OPT_BY,
-	OPT_CGROUP,
-	OPT_INTERVAL,
-	OPT_JSON,
-	OPT_RING_SIZE,
-	OPT_ROWS,
-	OPT_STATS,
-	OPT_STREAM,
-	OPT_RULES,
-	OPT_VERSION,
-	OPT_MAX_SIZE,
-	OPT_MAX_TIME,
-	OPT_KEEP,
-	OPT_LAST,
-	OPT_TRIGGER,
-	OPT_ALLOCATOR,
-	OPT_ALLOC_SAMPLE,
-	OPT_HEAP_OBJECTS,
-	OPT_HEAP_INTERVAL,
-	OPT_LEAKS,
-	OPT_PYROSCOPE,
-	OPT_OTLP,
-	OPT_APP,
-	OPT_TAG,
-	OPT_SPOOL,
-	OPT_SPOOL_SIZE,
-	OPT_PUSH_USER,
-	OPT_PUSH_PASSWORD_FILE,
-	OPT_PUSH_TOKEN_FILE,
-	OPT_PUSH_TENANT,
-	OPT_PUSH_HEADER,
-	OPT_PUSH_CA,
-	OPT_PUSH_TIMEOUT,
-	OPT_PUSH_WAIT,
-	OPT_SAMPLE,
-	OPT_MAX_OVERHEAD,
-	OPT_CONFIG,
-	OPT_LISTEN,
-	OPT_LOG_LEVEL,
-	OPT_END,
-};
-
-static const struct cli_option options_table[] = {
-	{'p', "pid", "PID[,PID…]", "these processes; repeatable", FOR_BOTH | FOR_LIST},
-	{'a', "all", NULL, "every process on the machine", FOR_BOTH | FOR_LIST},
-	{OPT_CGROUP, "cgroup", "PATH", "-a, but only the processes in this cgroup (v2) and below",
-	 FOR_BOTH},
-	{'d', "duration", "TIME", "stop after that long: 10s, 500ms, 2m", FOR_BOTH},
-	{'o', "output", "[FORMAT[,KEY=VALUE…]:]PATH",
-	 "write there; repeatable; `-` is stdout (default: summary:-)", FOR_TRACE},
-	{'o', "output", "[FORMAT[,KEY=VALUE…]:]PATH",
-	 "write there; repeatable (default: recording:" RECORD_PATH ")", FOR_RECORD},
-	{OPT_MAX_SIZE, "max-size", "SIZE", "end a file before it is larger: 100M", FOR_RECORD},
-	{OPT_MAX_TIME, "max-time", "TIME", "end a file after that long: 1h", FOR_RECORD},
-	{OPT_KEEP, "keep", "N", "keep N files besides the current one (default: all)", FOR_RECORD},
-	{OPT_LAST, "last", "TIME",
-	 "keep that much in memory; write it on SIGUSR1, a trigger and at the end", FOR_RECORD},
-	{OPT_TRIGGER, "trigger", "NAME>TIME",
-	 "… when a span takes longer: 'app:job>50ms'; repeatable", FOR_RECORD},
-	{'m', "metrics", "LIST",
-	 "what to measure: wall,cpu,alloc,heap,mmap or all (default: wall,cpu)", FOR_BOTH},
-	{'P', "provider", "GLOB", "only these providers, or PROVIDER:SPAN; repeatable",
-	 FOR_BOTH | FOR_LIST},
-	{'s', "span", "NAME=START..END[,END…][@ARG]",
-	 "a pair of markers provider:name; @ARG, from 0, is the id", FOR_BOTH | FOR_LIST},
-	{OPT_RULES, "rules", "FILE", "more rules for markers; see README; repeatable",
-	 FOR_BOTH | FOR_LIST},
-	{'x', "exclude", "GLOB", "leave out these spans and events; repeatable",
-	 FOR_BOTH | FOR_LIST},
-	{OPT_BY, "by", "KEY", "split rows by this label; repeatable", FOR_BOTH},
-	{OPT_INTERVAL, "interval", "TIME",
-	 "profiles of each such stretch, not one of all: -o pprof:FILE", FOR_BOTH},
-	{OPT_NO_FOLLOW, "no-follow", NULL, "not the children of the processes", FOR_BOTH},
-	{OPT_RING_SIZE, "ring-size", "SIZE", "of each CPU's ring buffer (default 8M)", FOR_BOTH},
-	{OPT_ROWS, "rows", "N", "threads times paths to add up in the kernel (default 32768)",
-	 FOR_BOTH},
-	{OPT_STATS, "stats", NULL, "print at the end what the trace itself has cost", FOR_BOTH},
-	{OPT_STREAM, "stream", NULL,
-	 "every span to the loader, also where the kernel could add them up", FOR_BOTH},
-	{OPT_SAMPLE, "sample", "SHARE",
-	 "only that share of the root spans, by chance, and what runs inside: 0.01, 1%", FOR_BOTH},
-	{OPT_MAX_OVERHEAD, "max-overhead", "SHARE",
-	 "take out the hottest probes where they cost more of a process's CPU: 5%", FOR_BOTH},
-	{OPT_ALLOCATOR, "allocator", "FILE[:PREFIX]",
-	 "FILE has PREFIXmalloc, PREFIXfree and so on; repeatable", FOR_BOTH},
-	{OPT_ALLOC_SAMPLE, "alloc-sample", "SIZE",
-	 "one allocation in that many bytes, on average, for all", FOR_BOTH},
-	{OPT_HEAP_OBJECTS, "heap-objects", "N",
-	 "live blocks to follow at one time (default 1048576)", FOR_BOTH},
-	{OPT_HEAP_INTERVAL, "heap-interval", "TIME",
-	 "a snapshot of the live heap that often (default 10s)", FOR_BOTH},
-	{OPT_LEAKS, "leaks", "TIME", "show what was not freed for that long", FOR_BOTH},
-	{OPT_OTLP, "otlp", "URL", "spans to this collector as traces: -o otlp:URL", FOR_BOTH},
-	{OPT_PYROSCOPE, "pyroscope", "URL",
-	 "profiles to this server, one every --interval (default 10s)", FOR_BOTH},
-	{OPT_APP, "app", "NAME", "what the server calls it (default: each process by its name)",
-	 FOR_BOTH},
-	{OPT_TAG, "tag", "KEY=VALUE", "a label of all that the server gets; repeatable", FOR_BOTH},
-	{OPT_SPOOL, "spool", "DIR", "keep there what a server does not take yet", FOR_BOTH},
-	{OPT_SPOOL_SIZE, "spool-size", "SIZE", "… at most so much of it (default 256M)", FOR_BOTH},
-	{OPT_PUSH_USER, "push-user", "NAME", "basic authentication at servers", FOR_BOTH},
-	{OPT_PUSH_PASSWORD_FILE, "push-password-file", "FILE",
-	 "… its password (default: $SPANTRACE_PUSH_PASSWORD)", FOR_BOTH},
-	{OPT_PUSH_TOKEN_FILE, "push-token-file", "FILE",
-	 "a bearer token for servers (default: $SPANTRACE_PUSH_TOKEN)", FOR_BOTH},
-	{OPT_PUSH_TENANT, "push-tenant", "NAME", "the tenant: X-Scope-OrgID", FOR_BOTH},
-	{OPT_PUSH_HEADER, "push-header", "NAME:VALUE",
-	 "a header for servers; NAME:@FILE for a secret; repeatable", FOR_BOTH},
-	{OPT_PUSH_CA, "push-ca", "FILE", "trust these certificates, and no others", FOR_BOTH},
-	{OPT_PUSH_TIMEOUT, "push-timeout", "TIME",
-	 "give a server that long for an answer (default 30s)", FOR_BOTH},
-	{OPT_PUSH_WAIT, "push-wait", "TIME", "at the end wait that long for servers (default 5s)",
-	 FOR_BOTH},
-	{OPT_CONFIG, "config", "FILE", "more options, as lines of `name = value`; see README",
-	 FOR_BOTH},
-	{OPT_LISTEN, "listen", "[ADDRESS:]PORT", "/metrics for Prometheus, and /healthz, over HTTP",
-	 FOR_BOTH},
-	{OPT_JSON, "json", NULL, "JSON to stdout", FOR_BOTH | FOR_LIST},
-	{OPT_LOG_LEVEL, "log-level", "LEVEL",
-	 "what to say: error, warn, info or debug (default: warn)", FOR_BOTH | FOR_LIST},
-	{'q', "quiet", NULL, "errors only", FOR_BOTH | FOR_LIST},
-	{'v', "verbose", NULL, "more; twice: everything", FOR_BOTH | FOR_LIST},
-	{OPT_VERSION, "version", NULL, "print the version", FOR_TRACE},
-	{'h', "help", NULL, "print this", FOR_BOTH | FOR_LIST},
-};
-
-#define NOPTIONS (sizeof(options_table) / sizeof(options_table[0]))
-
-/* Those of delivery to servers. */
-static int take_push_option(struct options *o, int letter, const char *arg)
-{
-	switch (letter) {
-	case OPT_OTLP:
-		return cli_value_otlp(o, arg);
-	case OPT_PYROSCOPE:
-		return cli_value_url(&o->pyroscope, "--pyroscope", arg);
-	case OPT_APP:
-		return cli_value_app(o, arg);
-	case OPT_TAG:
-		return cli_value_tag(o, arg);
-	case OPT_SPOOL:
-		o->push.spool = arg;
-		return 0;
-	case OPT_SPOOL_SIZE:
-		return cli_value_spool_size(o, arg);
-	case OPT_PUSH_USER:
-		o->push.user = arg;
-		return 0;
-	case OPT_PUSH_PASSWORD_FILE:
-		o->push.password_file = arg;
-		return 0;
-	case OPT_PUSH_TOKEN_FILE:
-		o->push.token_file = arg;
-		return 0;
-	case OPT_PUSH_TENANT:
-		o->push.tenant = arg;
-		return 0;
-	case OPT_PUSH_HEADER:
-		return cli_value_push_header(o, arg);
-	case OPT_PUSH_CA:
-		o->push.ca_file = arg;
-		return 0;
-	case OPT_PUSH_TIMEOUT:
-		return cli_value_time(&o->push.timeout_ns, "--push-timeout", 1000000, arg);
-	case OPT_PUSH_WAIT:
-		return cli_value_time(&o->push_wait_ns, "--push-wait", 0, arg);
-	}
-	return -EINVAL;
-}
-
-static int take_option(void *context, int letter, const char *arg)
-{
-	struct options *o = context;
-
-	switch (letter) {
-	case 'p':
-		return cli_value_pids(o, arg);
-	case 'a':
-		o->mode = MODE_ALL;
-		return 0;
-	case OPT_CGROUP:
-		o->mode = MODE_ALL;
-		o->cgroup = arg;
-		return 0;
-	case 'd':
-		return cli_value_duration(o, arg);
-	case 'o':
-		return cli_value_output(o, arg);
-	case 'm':
-		return cli_value_metrics(o, arg);
-	case 'P':
-		return cli_value_glob(&o->providers, &o->nproviders, "-P", arg);
-	case 's':
-		return cli_value_span(o, arg);
-	case 'x':
-		return cli_value_glob(&o->excludes, &o->nexcludes, "-x", arg);
-	case OPT_RULES:
-		return cli_value_rules(o, arg);
-	case OPT_BY:
-		return cli_value_by(o, arg);
-	case OPT_INTERVAL:
-		return cli_value_time(&o->interval_ns, "--interval", INTERVAL_MIN_NS, arg);
-	case OPT_NO_FOLLOW:
-		o->follow = false;
-		return 0;
-	case OPT_RING_SIZE:
-		return cli_value_ring_size(o, arg);
-	case OPT_ROWS:
-		return cli_value_rows(o, arg);
-	case OPT_STATS:
-		o->stats = true;
-		return 0;
-	case OPT_ALLOCATOR:
-		return cli_value_allocator(o, arg);
-	case OPT_ALLOC_SAMPLE:
-		return cli_value_alloc_sample(o, arg);
-	case OPT_HEAP_OBJECTS:
-		return cli_value_heap_objects(o, arg);
-	case OPT_HEAP_INTERVAL:
-		return cli_value_time(&o->heap_interval_ns, "--heap-interval", 10000000, arg);
-	case OPT_LEAKS:
-		return cli_value_time(&o->leaks_ns, "--leaks", 1, arg);
-	case OPT_SAMPLE:
-		return cli_value_sample(o, arg);
-	case OPT_MAX_OVERHEAD:
-		return cli_value_share(&o->limit_ppb, "--max-overhead", "5%", arg);
-	case OPT_STREAM:
-		o->stream = true;
-		return 0;
-	case OPT_CONFIG: /* has been read by now */
-		o->config = arg;
-		return 0;
-	case OPT_LISTEN:
-		return cli_value_listen(o, arg);
-	case OPT_LOG_LEVEL:
-		return cli_value_log_level(o, arg);
-	case OPT_JSON:
-		o->json = true;
-		return 0;
-	case 'q':
-		o->quiet = true;
-		return 0;
-	case 'v':
-		o->verbose++;
-		return 0;
-	case 'h':
-		o->action = ACTION_HELP;
-		return 1;
-	case OPT_MAX_SIZE:
-		return cli_value_max_size(o, arg);
-	case OPT_MAX_TIME:
-		return cli_value_time(&o->parts.max_ns, "--max-time", 1, arg);
-	case OPT_KEEP:
-		return cli_value_keep(o, arg);
-	case OPT_LAST:
-		return cli_value_time(&o->parts.last_ns, "--last", LAST_MIN_NS, arg);
-	case OPT_TRIGGER:
-		return cli_value_trigger(o, arg);
-	case OPT_VERSION:
-		o->action = ACTION_VERSION;
-		return 1;
-	}
-	return take_push_option(o, letter, arg);
-}
+#include "cli_options.h"
 
 /* Which of -p, -a and -- CMD it is: one, and one only. REST are the words after the options. */
 static int settle_mode(struct options *o, char **rest, bool dashes)
@@ -351,6 +76,18 @@ static int settle_interval(struct options *o)
 	log_error(
 		"--interval: no output is written by intervals; give -o pprof:FILE or --pyroscope URL");
 	return -EINVAL;
+}
+
+/* A summary of each interval, on stdout. */
+static int settle_top(struct options *o)
+{
+	struct options_output output;
+	int err = cli_default_output(false, &output);
+
+	if (!o->interval_ns)
+		o->interval_ns = TOP_INTERVAL_NS;
+	output.options.interval_ns = o->interval_ns;
+	return err ? err : cli_add_output(o, &output);
 }
 
 static int settle_list(struct options *o, char **rest)
@@ -439,6 +176,20 @@ static int take_all(int argc, char **argv, const struct cli_grammar *grammar, st
 	return cli_take_options(argc, argv, grammar, o, words);
 }
 
+static const char *help_of(unsigned form)
+{
+	switch (form) {
+	case FOR_LIST:
+		return "spantrace help list";
+	case FOR_RECORD:
+		return "spantrace help record";
+	case FOR_TOP:
+		return "spantrace help top";
+	default:
+		return "spantrace --help";
+	}
+}
+
 static int parse(int argc, char **argv, unsigned form, struct options *out)
 {
 	CLEANUP(options_free)
@@ -453,14 +204,12 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 			    .line = {.argc = argc, .argv = argv, .form = form}};
 	/* A trace stops at the first word that is no option: what follows is another program's. */
 	const struct cli_grammar grammar = {
-		.table = options_table,
-		.n = NOPTIONS,
+		.table = cli_options,
+		.n = cli_noptions,
 		.forms = form,
 		.stop = form != FOR_LIST,
-		.help = form == FOR_LIST     ? "spantrace help list"
-			: form == FOR_RECORD ? "spantrace help record"
-					     : "spantrace --help",
-		.take = take_option,
+		.help = help_of(form),
+		.take = cli_take_option,
 	};
 	struct cli_words words = {.rest = argc};
 	int err;
@@ -478,9 +227,11 @@ static int parse(int argc, char **argv, unsigned form, struct options *out)
 			err = cli_settle_outputs(&o);
 		if (!err && form == FOR_RECORD)
 			err = cli_settle_record(&o);
+		if (!err && form == FOR_TOP)
+			err = settle_top(&o);
 		if (!err)
 			err = cli_settle_push(&o);
-		if (!err)
+		if (!err && form != FOR_TOP)
 			err = settle_interval(&o);
 		if (!err && form != FOR_LIST)
 			err = cli_settle_memory(&o);
@@ -515,6 +266,11 @@ int cli_parse_record(int argc, char **argv, struct options *out)
 	return parse(argc, argv, FOR_RECORD, out);
 }
 
+int cli_parse_top(int argc, char **argv, struct options *out)
+{
+	return parse(argc, argv, FOR_TOP, out);
+}
+
 int cli_parse_again(const struct options *options, struct options *out)
 {
 	const struct options_line *line = &options->line;
@@ -524,15 +280,20 @@ int cli_parse_again(const struct options *options, struct options *out)
 
 void cli_print_options(FILE *out)
 {
-	cli_print_table(out, options_table, NOPTIONS, FOR_TRACE);
+	cli_print_table(out, cli_options, cli_noptions, FOR_TRACE);
 }
 
 void cli_print_list_options(FILE *out)
 {
-	cli_print_table(out, options_table, NOPTIONS, FOR_LIST);
+	cli_print_table(out, cli_options, cli_noptions, FOR_LIST);
 }
 
 void cli_print_record_options(FILE *out)
 {
-	cli_print_table(out, options_table, NOPTIONS, FOR_RECORD);
+	cli_print_table(out, cli_options, cli_noptions, FOR_RECORD);
+}
+
+void cli_print_top_options(FILE *out)
+{
+	cli_print_table(out, cli_options, cli_noptions, FOR_TOP);
 }

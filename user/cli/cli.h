@@ -92,6 +92,7 @@ struct options_line {
 #define LAST_MIN_NS    1000000000ull
 
 #define INTERVAL_MIN_NS      100000000ull
+#define TOP_INTERVAL_NS      2000000000ull
 #define PUSH_INTERVAL_NS     10000000000ull
 #define PUSH_INTERVAL_MIN_NS 1000000000ull
 
@@ -175,6 +176,8 @@ int cli_parse(int argc, char **argv, struct options *out);
 int cli_parse_list(int argc, char **argv, struct options *out);
 /* The same for `record`, which takes more. */
 int cli_parse_record(int argc, char **argv, struct options *out);
+/* The same for `top`, which takes fewer. */
+int cli_parse_top(int argc, char **argv, struct options *out);
 /* The same as OPTIONS were made, from the same words and the file that they name, as it is by now. */
 int cli_parse_again(const struct options *options, struct options *out);
 void options_free(struct options *options);
@@ -193,6 +196,7 @@ int cli_status_of(int err);
 void cli_print_options(FILE *out);
 void cli_print_list_options(FILE *out);
 void cli_print_record_options(FILE *out);
+void cli_print_top_options(FILE *out);
 
 /* Every format of -o and the options it takes. */
 void cli_print_formats(FILE *out);

@@ -7,13 +7,6 @@
 #include "../util/log.h"
 #include "cli.h"
 
-/* Commands of the design that not every version has: naming one gets a clear answer. */
-static const char *const planned[] = {
-	"list",
-	"top",
-	"doctor",
-};
-
 static const char usage[] = "usage: spantrace [OPTION…] -p PID[,PID…]\n"
 			    "       spantrace [OPTION…] -- CMD [ARG…]\n"
 			    "       spantrace [OPTION…] -a\n";
@@ -56,12 +49,6 @@ static void print_help(FILE *out, const struct command *commands)
 /* NAME is no command of this build. */
 static int complain(const char *name, const struct command *commands)
 {
-	for (size_t i = 0; i < sizeof(planned) / sizeof(planned[0]); i++) {
-		if (strcmp(planned[i], name) != 0)
-			continue;
-		log_error("`%s` is not in this version; `spantrace help` lists what is", name);
-		return CLI_USAGE;
-	}
 	log_error("`%s` is no command; to run a program write: spantrace -- %s", name, name);
 	print_usage(stderr, commands);
 	return CLI_USAGE;

@@ -6,23 +6,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "../util/cleanup.h"
 #include "../util/log.h"
-
-/* The terminal's width, for formats that are read there. */
-static void output_terminal(struct output *output)
-{
-	struct winsize size;
-
-	if (!isatty(STDOUT_FILENO))
-		return;
-	output->exporter.options.color = true;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-		output->exporter.options.width = size.ws_col;
-}
 
 int output_open_file(struct output *output, const char *path, int flags)
 {
@@ -54,7 +41,7 @@ static int output_open(struct output *output)
 		return -EINVAL;
 	}
 	output->exporter.out = stdout;
-	output_terminal(output);
+	output_terminal(output, NULL);
 	return 0;
 }
 
@@ -353,12 +340,41 @@ void outputs_tick(struct outputs *outputs, const struct profile *so_far)
 			output_tick(&outputs->items[i], so_far);
 }
 
+void outputs_interval(struct outputs *outputs, const struct profile *gained)
+{
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++) {
+		struct output *output = &outputs->items[i];
+		int err = 0;
+
+		if (output->failed || !output->exporter.options.interval_ns)
+			continue;
+		if (output_in_files(output))
+			output_files_write(output, gained); /* the next may have more luck */
+		else if (output_on_screen(output))
+			err = output_screen_show(output, gained);
+		if (err)
+			output_fail(output, err);
+	}
+}
+
 void outputs_cut(struct outputs *outputs)
 {
 	size_t i;
 
 	for (i = 0; i < outputs->n; i++)
 		outputs->items[i].parts.wanted = output_in_parts(&outputs->items[i]);
+}
+
+bool outputs_on_screen(const struct outputs *outputs)
+{
+	size_t i;
+
+	for (i = 0; i < outputs->n; i++)
+		if (output_on_screen(&outputs->items[i]))
+			return true;
+	return false;
 }
 
 size_t outputs_failed(const struct outputs *outputs, const char **path)
@@ -396,7 +412,8 @@ bool outputs_whole_file(const struct outputs *outputs)
 		const FILE *out = output->exporter.out;
 		const struct options_parts *parts = output->parts.options;
 
-		if (output_in_files(output) && output->exporter.options.interval_ns)
+		if ((output_in_files(output) || output_on_screen(output)) &&
+		    output->exporter.options.interval_ns)
 			continue;
 		if (parts && (parts->max_bytes || parts->max_ns || parts->last_ns))
 			continue;
@@ -412,7 +429,8 @@ bool outputs_may_forget(const struct outputs *outputs)
 	size_t i;
 
 	for (i = 0; i < outputs->n; i++)
-		if (!output_in_files(&outputs->items[i]) ||
+		if ((!output_in_files(&outputs->items[i]) &&
+		     !output_on_screen(&outputs->items[i])) ||
 		    !outputs->items[i].exporter.options.interval_ns)
 			return false;
 	return true;
@@ -440,6 +458,10 @@ static int output_finish(struct output *output, const struct profile *profile)
 		if (!output->exporter.options.interval_ns)
 			output_files_write(output, profile);
 		return output->parts.error;
+	}
+	if (output_on_screen(output)) {
+		err = output_close(output);
+		return err ? output_fail(output, err) : 0;
 	}
 	if (output_in_parts(output)) {
 		err = output_parts_finish(output, profile);

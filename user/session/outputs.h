@@ -44,9 +44,11 @@ void outputs_begin(struct outputs *outputs, const struct profile *run);
 void outputs_tick(struct outputs *outputs, const struct profile *so_far);
 /* SIGUSR1: at the next tick the current parts end, and flight recorders write. */
 void outputs_cut(struct outputs *outputs);
-/* An interval has ended: writes the files of those that have one for each. GAINED is what the trace gained in it, as
+/* An interval has ended: writes the files, and shows the summaries, of those that have one for each. GAINED is what the trace gained in it, as
  * trace_profile_gained() has it, with all losses by now; the last one comes before outputs_finish(). */
 void outputs_interval(struct outputs *outputs, const struct profile *gained);
+/* Whether one shows intervals, with durations. */
+bool outputs_on_screen(const struct outputs *outputs);
 /* How many cannot be written any more; *PATH, unless PATH is NULL, is where the first of them goes. */
 size_t outputs_failed(const struct outputs *outputs, const char **path);
 /* What delivers those that go to a server, the first of them; NULL: none does. */

@@ -165,13 +165,3 @@ int output_files_write(struct output *output, const struct profile *now)
 		output->parts.error = first;
 	return first;
 }
-
-void outputs_interval(struct outputs *outputs, const struct profile *gained)
-{
-	for (size_t i = 0; i < outputs->n; i++) {
-		struct output *output = &outputs->items[i];
-
-		if (output_in_files(output) && output->exporter.options.interval_ns)
-			output_files_write(output, gained);
-	}
-}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What outputs.c (each output as one file), outputs_parts.c (a recording in several) and outputs_files.c (a profile in
- * several), outputs_push.c (to a server) share. */
+/* What outputs.c (each output as one file), outputs_parts.c (a recording in several), outputs_files.c (a profile in
+ * several), outputs_screen.c (a summary again and again) and outputs_push.c (to a server) share. */
 #ifndef SPANTRACE_OUTPUTS_IMPL_H
 #define SPANTRACE_OUTPUTS_IMPL_H
 
@@ -84,6 +84,12 @@ static inline bool output_in_files(const struct output *output)
 	return output->exporter.ops->file && (options->split || options->interval_ns);
 }
 
+/* Whether it shows one interval after the other (outputs_screen.c). */
+static inline bool output_on_screen(const struct output *output)
+{
+	return output->exporter.ops->again && output->exporter.options.interval_ns;
+}
+
 /* PATH is the URL of a server. WAIT_NS and PATIENT as in outputs_deliver(). 0, or -errno with the message printed. */
 int output_push_open(struct output *output, const struct push_access *access, u64 wait_ns,
 		     bool patient);
@@ -91,6 +97,11 @@ int output_push_open(struct output *output, const struct push_access *access, u6
 int output_push_finish(struct output *output);
 /* What the server says in the BODY of its answer, which ends in NUL, that it left out: how many spans, and WHY. */
 u64 output_push_left_out(const char *body, size_t len, char *why, size_t size);
+
+/* What stdout is, for formats that are read there: whether it has colours, how wide it is. *ROWS: how high; 0: no terminal. */
+void output_terminal(struct output *output, unsigned *rows);
+/* Shows an interval. 0 or -errno; the caller fails the output. */
+int output_screen_show(struct output *output, const struct profile *gained);
 
 /* Finds where the files go. 0, or -errno with the message printed. */
 int output_files_open(struct output *output);

@@ -379,7 +379,7 @@ void overhead_watch(struct overhead *o, u64 now_ns)
 	char names[1024], first[NAME_LEN], share[FIGURES_SIZE];
 	struct trace_counts counts;
 	struct cpu_sum cpu = {0};
-	u64 hits, used, window = now_ns - o->looked_ns;
+	u64 hits, used, cost, window = now_ns - o->looked_ns;
 	bool had = o->looked_ns;
 
 	if (o->warned || o->options.limit_ppb || (had && window < SECOND))
@@ -400,13 +400,18 @@ void overhead_watch(struct overhead *o, u64 now_ns)
 		return;
 	if (!o->hit_ns)
 		o->hit_ns = calibrate_hit(o->kernel, o->options.uprobe_multi);
-	if (hits * o->hit_ns <= share_of(used, WARN_PPB))
+	cost = hits * o->hit_ns;
+	/* An estimate may be a little above all there was. Far above, the hits were of processes that have ended, and whose time
+	 * is not in USED. */
+	if (cost <= share_of(used, WARN_PPB) || cost > 2 * used)
 		return;
+	if (cost > used)
+		cost = used;
 	o->warned = true;
 	name_hottest(o, now_ns, names, sizeof(names), first);
 	log_warn(
 		"the probes take about %s of the targets' CPU time; most of it: %s; leave some out with -x '%s', or set a limit with --max-overhead 5%%",
-		figures_share(share, hits * o->hit_ns, used), names, first);
+		figures_share(share, cost, used), names, first);
 }
 
 void overhead_tick(struct overhead *o, u64 now_ns)

@@ -205,8 +205,9 @@ static void session_loop(struct session *s)
 	bool interval;
 
 	s->interval_ends_ns = now + s->options->interval_ns;
-	/* coz has its own to say, and no spans come by. */
-	status_begin(&status, s->options->quiet || s->options->coz, now);
+	/* coz has its own to say, and no spans come by; what is on the screen stays there. */
+	status_begin(&status, s->options->quiet || s->options->coz || outputs_on_screen(s->outputs),
+		     now);
 	while (!s->ended && (!limit || now - s->begin_ns < limit)) {
 		if (poll(poll_fds, 2, TICK_MS) > 0)
 			session_signals(s);

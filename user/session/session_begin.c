@@ -207,6 +207,8 @@ static int session_load(struct session *s)
 		trace_ask_more(s->trace, kernel_drain_life, s->kernel);
 		trace_split_by(s->trace, options->by, options->nby);
 		err = outputs_listen(s->outputs, s->trace);
+		if (outputs_on_screen(s->outputs))
+			trace_begin_interval(s->trace);
 	}
 	if (!err)
 		err = service_listen(s->service, s->trace);

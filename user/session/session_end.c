@@ -144,6 +144,8 @@ int session_interval(struct session *s, u64 end_ns)
 		outputs_interval(s->outputs, &gained);
 	if (!err && s->profiles)
 		profiles_interval(s->profiles, s->trace, &gained);
+	if (outputs_on_screen(s->outputs))
+		trace_begin_interval(s->trace);
 	return err;
 }
 

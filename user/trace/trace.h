@@ -137,8 +137,11 @@ int trace_profile(struct trace *trace, u64 end_ns, struct profile *out);
 
 /* The same for what was gained since the last call of this (or the trace's begin), start_ns and start_realtime_ns being of
  * that time: rows that gained nothing and hold no memory in use are left out. What is in use is so at the end; extremes,
- * means and durations are not known, and events are left out. */
+ * means and durations are not known but of intervals, and events are left out. */
 int trace_profile_gained(struct trace *trace, u64 end_ns, struct profile *out);
+/* An interval begins, and the profile of the one before is used no more. Durations and what is told of them, extremes to
+ * 1 %, are from now on those of spans that end in an interval, in all profiles. */
+void trace_begin_interval(struct trace *trace);
 
 /* The threads alone, as trace_profile() does; without the time inside spans of those that run. */
 int trace_thread_rows(struct trace *trace, u64 end_ns, struct profile *out);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace.h"
 #include "trace_impl.h"
 
 #define SUMS_AT  offsetof(struct model_row, count)
@@ -18,6 +19,7 @@ _Static_assert(SUMS_LEN % sizeof(u64) == 0, "whole numbers");
 
 struct trace_told {
 	u64 sums[NSUMS];
+	u64 open_wall_ns;
 };
 
 void trace_row_now(const struct trace_row *row, struct model_row *out)
@@ -39,7 +41,20 @@ bool trace_row_is_told(const struct trace_row *row)
 	       !memcmp((const char *)&now + SUMS_AT, row->told->sums, sizeof(row->told->sums));
 }
 
-int trace_row_gain(struct trace_row *row, struct model_row *gain, bool *any)
+/* GAIN has the sums of an interval; OPEN_NS of its wall time is that of open spans. */
+static void tell_durations(const struct trace_row *row, u64 open_ns, struct model_row *gain)
+{
+	if (!gain->count)
+		return;
+	gain->mean_ns = (gain->wall_ns - open_ns) / gain->count;
+	if (!histogram_count(&row->durations))
+		return;
+	gain->durations = &row->durations;
+	gain->min_ns = histogram_quantile(&row->durations, 0);
+	gain->max_ns = histogram_quantile(&row->durations, 1);
+}
+
+int trace_row_gain(struct trace_row *row, bool intervals, struct model_row *gain, bool *any)
 {
 	const struct model_row now = *gain;
 	u64 sums[NSUMS], bits = 0;
@@ -68,6 +83,24 @@ int trace_row_gain(struct trace_row *row, struct model_row *gain, bool *any)
 	gain->leak_objects = now.leak_objects;
 	gain->leak_bytes = now.leak_bytes;
 	gain->leak_oldest_ns = now.leak_oldest_ns;
+	if (intervals)
+		tell_durations(row, row->open_wall_ns - row->told->open_wall_ns, gain);
+	row->told->open_wall_ns = row->open_wall_ns;
 	*any = bits || now.inuse_objects || now.inuse_bytes;
 	return 0;
+}
+
+void trace_begin_interval(struct trace *trace)
+{
+	trace->intervals = true;
+	for (size_t i = 0; i < trace->rows.capacity; i++) {
+		struct trace_row *row = trace->rows.slots[i].value;
+
+		if (!row)
+			continue;
+		histogram_clear(&row->durations);
+		row->model.min_ns = UINT64_MAX;
+		row->model.max_ns = 0;
+	}
+	trace->pieces = 0;
 }

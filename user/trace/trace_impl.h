@@ -83,6 +83,7 @@ struct trace {
 	bool forgets;
 	struct intmap dead; /* images that have ended since the last trace_forget_ended() */
 	bool rowless;       /* trace_leave_rows() */
+	bool intervals;     /* trace_begin_interval() */
 	int error;
 	u64 spans;
 	u64 nevents;
@@ -136,9 +137,9 @@ void trace_image_ended(struct trace *trace, u32 image);
 void trace_row_now(const struct trace_row *row, struct model_row *out);
 /* Whether it has gained nothing since the last trace_row_gain(). */
 bool trace_row_is_told(const struct trace_row *row);
-/* Makes of GAIN, which is the row by now, what it gained since the last call. *ANY is whether there is something in it.
- * 0 or -ENOMEM. */
-int trace_row_gain(struct trace_row *row, struct model_row *gain, bool *any);
+/* Makes of GAIN, which is the row by now, what it gained since the last call; in INTERVALS the row's durations are those.
+ * *ANY is whether there is something in it. 0 or -ENOMEM. */
+int trace_row_gain(struct trace_row *row, bool intervals, struct model_row *gain, bool *any);
 
 static inline u64 trace_row_key(u32 thread, u32 other)
 {

@@ -148,7 +148,7 @@ static int profile_rows(struct trace *trace, bool gained, struct profile *out)
 			m->work.alloc_bytes = row->of_spans.bytes;
 		}
 		if (gained) {
-			if (trace_row_gain(row, m, &any))
+			if (trace_row_gain(row, trace->intervals, m, &any))
 				return -ENOMEM;
 			n += any;
 			continue;
