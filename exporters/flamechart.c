@@ -14,6 +14,7 @@
 #include "timeline.h"
 
 #define ITEMS_MAX 40000
+#define ROOM      (8 * ITEMS_MAX) /* before the end is known */
 #define MIN_WIDTH 0.5
 #define AXIS_TEXT 80 /* width of a time */
 #define AXIS      22 /* height of the line with the times */
@@ -377,7 +378,7 @@ static void chart_free(struct chart *c)
 static int flamechart_begin(struct exporter *e, const struct profile *run)
 {
 	struct timeline *timeline;
-	int err = timeline_new(&e->options, &timeline);
+	int err = timeline_new(&e->options, ROOM, &timeline);
 
 	(void)run;
 	if (!err)
@@ -430,6 +431,7 @@ static const char *const flamechart_keys[] = {
 
 const struct exporter_ops exporter_flamechart = {
 	.name = "flamechart",
+	.times_of_spans = true,
 	.extension = "chart.svg",
 	.keys = flamechart_keys,
 	.begin = flamechart_begin,
