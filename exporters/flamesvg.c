@@ -71,7 +71,7 @@ static void add_palette(struct text_buf *b, bool dark)
 {
 	for (unsigned i = 0; i < HUES * SHADES; i++)
 		add_rule(b, "c", i, (i / SHADES * 360 / HUES + 20) % 360, dark ? 38 : 66,
-			 dark ? 26 + i % SHADES * 3 : 70 + i % SHADES * 4);
+			 dark ? 31 + i % SHADES * 3 : 70 + i % SHADES * 4);
 	/* From grey to the hottest. */
 	for (unsigned i = 0; i < FLAMESVG_HEATS; i++)
 		add_rule(b, "h", i, 52 - 4 * i, i ? 40 + 5 * i : 4, dark ? 24 + 2 * i : 92 - 4 * i);
