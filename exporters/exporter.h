@@ -77,6 +77,7 @@ struct exporter_ops {
 	const char *const *keys; /* option keys it takes, NULL-terminated */
 	bool binary;             /* refuse to write it to a terminal */
 	bool spans_only; /* finish looks at no rows and no events of the profile: they need not be added up */
+	bool times_of_spans; /* the same where options.value is a time */
 	bool parts; /* after finish, begin may be called again, with another e->out: the next file */
 	bool again; /* finish may be called for each options.interval_ns, one after the other */
 	bool flight; /* heeds options.last_ns: finish writes what it has kept of the last seconds, again and again */

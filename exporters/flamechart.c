@@ -14,6 +14,7 @@
 #include "timeline.h"
 
 #define ITEMS_MAX 40000
+#define ROOM      (8 * ITEMS_MAX) /* before the end is known */
 #define MIN_WIDTH 0.5
 #define AXIS_TEXT 80 /* width of a time */
 #define AXIS      22 /* height of the line with the times */
@@ -40,6 +41,7 @@ struct chart {
 	u64 length_ns;
 	double per_ns;  /* units */
 	u64 most_value; /* of one span */
+	struct flamesvg_providers providers;
 };
 
 static void flush(struct chart *c)
@@ -137,7 +139,7 @@ static void draw_event(struct chart *c, const struct timeline_item *item, double
 			     figures_count(buf, (s64)item->value < 0 ? -item->value : item->value));
 	}
 	text_add_str(b, "</title>");
-	flamesvg_box(b, label, NULL, chart_x(c, item->start_ns), y,
+	flamesvg_box(b, label, NULL, &c->providers, chart_x(c, item->start_ns), y,
 		     fmax(MIN_WIDTH, (double)length * c->per_ns));
 	text_add_str(b, "</g>\n");
 	flush(c);
@@ -180,8 +182,8 @@ static void draw_item(struct chart *c, const struct timeline_item *item, double 
 		add_value(c, item);
 	text_add_str(b, "</title>");
 	snprintf(class, sizeof(class), "h%u", heat_of(c, item));
-	flamesvg_box(b, label, is_heat(c) ? class : NULL, chart_x(c, item->start_ns), y,
-		     fmax(MIN_WIDTH, (double)length * c->per_ns));
+	flamesvg_box(b, label, is_heat(c) ? class : NULL, &c->providers, chart_x(c, item->start_ns),
+		     y, fmax(MIN_WIDTH, (double)length * c->per_ns));
 	text_add_str(b, "</g>\n");
 	flush(c);
 }
@@ -377,7 +379,7 @@ static void chart_free(struct chart *c)
 static int flamechart_begin(struct exporter *e, const struct profile *run)
 {
 	struct timeline *timeline;
-	int err = timeline_new(&e->options, &timeline);
+	int err = timeline_new(&e->options, ROOM, &timeline);
 
 	(void)run;
 	if (!err)
@@ -408,6 +410,8 @@ static int flamechart_finish(struct exporter *e, const struct profile *profile)
 	c.length_ns = c.timeline->end_ns - c.timeline->start_ns;
 	c.per_ns = c.length_ns ? (double)FLAMESVG_INNER / (double)c.length_ns : 0;
 	find_most(&c);
+	for (u32 i = 0; i < timeline_nlabels(c.timeline); i++)
+		flamesvg_see(&c.providers, timeline_label(c.timeline, i));
 	text_add_safe(&title, *e->options.title ? e->options.title : default_titles[c.value]);
 	add_subtitle(&subtitle, &c, profile);
 	if (title.failed || subtitle.failed)
@@ -430,6 +434,7 @@ static const char *const flamechart_keys[] = {
 
 const struct exporter_ops exporter_flamechart = {
 	.name = "flamechart",
+	.times_of_spans = true,
 	.extension = "chart.svg",
 	.keys = flamechart_keys,
 	.begin = flamechart_begin,

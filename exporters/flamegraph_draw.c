@@ -34,6 +34,7 @@ struct graph {
 	u64 narrow;
 	u32 nnarrow;
 	u32 drawn_depth;
+	struct flamesvg_providers providers;
 };
 
 static double to_units(const struct graph *g, u64 weight)
@@ -130,7 +131,7 @@ static void draw_frame(struct graph *g, const char *label, const char *kind, u32
 		change_class(g, change, frame->total, other->total);
 		kind = change;
 	}
-	flamesvg_box(b, label, kind, FLAMESVG_PAD + to_units(g, start),
+	flamesvg_box(b, label, kind, &g->providers, FLAMESVG_PAD + to_units(g, start),
 		     FLAMESVG_TOP + (double)depth * FLAMESVG_ROW, to_units(g, frame->total));
 	text_add_str(b, "</g>\n");
 	if (depth > g->drawn_depth)
@@ -245,6 +246,9 @@ int flamegraph_draw(const struct flamegraph *graph, FILE *out)
 				     .top = FLAMESVG_TOP,
 				     .height = FLAMESVG_TOP + FLAMESVG_FOOT};
 
+	for (u32 i = 1; i < g.stacks->nframes; i++)
+		if (g.stacks->frames[i].depth > 1) /* no thread */
+			flamesvg_see(&g.providers, g.stacks->frames[i].label);
 	g.levels = calloc((size_t)g.stacks->max_depth + 1, sizeof(*g.levels));
 	if (!g.levels)
 		return -ENOMEM;

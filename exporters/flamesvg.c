@@ -22,17 +22,33 @@ static const char style[] =
 #include "exporters/flamegraph.css.h"
 	;
 
-/* Three hues beside each other for each provider, so that what belongs together looks so; one of them and a shade of it
- * for each name. */
-static void add_class(struct text_buf *b, const char *label)
+static size_t provider_length(const char *label)
 {
 	const char *colons = strstr(label, "::");
-	size_t len = strlen(label);
-	u64 hue = hash_bytes(label, colons ? (size_t)(colons - label) : len) % HUES;
-	u64 name = hash_bytes(label, len), shade = name % SHADES;
 
+	return colons ? (size_t)(colons - label) : strlen(label);
+}
+
+void flamesvg_see(struct flamesvg_providers *providers, const char *label)
+{
+	size_t len = provider_length(label);
+
+	if (!providers->first)
+		providers->first = label;
+	if (provider_length(providers->first) != len || memcmp(providers->first, label, len) != 0)
+		providers->several = true;
+}
+
+/* Of several providers each has three hues beside each other, so that what belongs together looks so; one of them, or where
+ * there is one provider any, and a shade of it for each name. */
+static void add_class(struct text_buf *b, const char *label, bool several)
+{
+	u64 name = hash_bytes(label, strlen(label)), shade = name % SHADES, hue = name / SHADES;
+
+	if (several)
+		hue = hash_bytes(label, provider_length(label)) % HUES + hue % 3;
 	text_add_str(b, "c");
-	hue = (hue + name / SHADES % 3) % HUES;
+	hue %= HUES;
 	text_add_u64(b, hue * SHADES + shade);
 }
 
@@ -55,7 +71,7 @@ static void add_palette(struct text_buf *b, bool dark)
 {
 	for (unsigned i = 0; i < HUES * SHADES; i++)
 		add_rule(b, "c", i, (i / SHADES * 360 / HUES + 20) % 360, dark ? 38 : 66,
-			 dark ? 26 + i % SHADES * 3 : 70 + i % SHADES * 4);
+			 dark ? 31 + i % SHADES * 3 : 70 + i % SHADES * 4);
 	/* From grey to the hottest. */
 	for (unsigned i = 0; i < FLAMESVG_HEATS; i++)
 		add_rule(b, "h", i, 52 - 4 * i, i ? 40 + 5 * i : 4, dark ? 24 + 2 * i : 92 - 4 * i);
@@ -128,8 +144,8 @@ static const char *short_label(const char *label, unsigned columns)
 	return colons && label[text_fit(label, columns)] ? colons + 2 : label;
 }
 
-void flamesvg_box(struct text_buf *b, const char *label, const char *kind, double x, double y,
-		  double width)
+void flamesvg_box(struct text_buf *b, const char *label, const char *kind,
+		  const struct flamesvg_providers *providers, double x, double y, double width)
 {
 	unsigned columns =
 		width > 2 * TEXT_INSET ? (unsigned)((width - 2 * TEXT_INSET) / COLUMN) : 0;
@@ -138,7 +154,7 @@ void flamesvg_box(struct text_buf *b, const char *label, const char *kind, doubl
 	if (kind)
 		text_add_str(b, kind);
 	else
-		add_class(b, label);
+		add_class(b, label, providers->several);
 	svg_add_number(b, "\" x=\"", x);
 	svg_add_number(b, "\" y=\"", y);
 	svg_add_number(b, "\" width=\"", width > 4 * GAP ? width - GAP : width);

@@ -33,8 +33,16 @@ void flamesvg_open(struct text_buf *b, const struct flamesvg_page *page);
 void flamesvg_close(struct text_buf *b, const struct flamesvg_page *page);
 /* Between the two: closes g.graph; the text of the note follows, then "</text>". */
 void flamesvg_open_note(struct text_buf *b, const struct flamesvg_page *page);
+/* Whose labels there are, as colours depend on it. Starts as zeroes; every label of a span or event has to be seen before
+ * the first is drawn, and is borrowed. */
+struct flamesvg_providers {
+	const char *first; /* a label of the first */
+	bool several;
+};
+
+void flamesvg_see(struct flamesvg_providers *providers, const char *label);
 /* The rectangle and what fits of the LABEL. KIND is the class; NULL: the label's colour. */
-void flamesvg_box(struct text_buf *b, const char *label, const char *kind, double x, double y,
-		  double width);
+void flamesvg_box(struct text_buf *b, const char *label, const char *kind,
+		  const struct flamesvg_providers *providers, double x, double y, double width);
 
 #endif

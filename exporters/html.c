@@ -96,7 +96,7 @@ static int html_begin(struct exporter *e, const struct profile *run)
 
 	/* What the timeline can tell of a span besides its times. */
 	e->options.value = run->metrics & METRIC_CPU ? EXPORT_CPU : EXPORT_BUSY;
-	err = timeline_new(&e->options, &timeline);
+	err = timeline_new(&e->options, ITEMS_MAX, &timeline);
 	if (!err)
 		e->state = timeline;
 	return err;

@@ -51,10 +51,10 @@ var spantrace = (function () {
 		return scaled(ns, [['ns', 1], ['µs', 1e3], ['ms', 1e6], ['s', 1e9]]);
 	}
 
-	// To the nanosecond where the range is that narrow.
+	// With as many digits as tell two of them apart that are a step from each other.
 	function instant(ns, step) {
 		var unit = ns >= 1e9 ? ['s', 1e9] : ns >= 1e6 ? ['ms', 1e6] : ns >= 1e3 ? ['µs', 1e3] : ['ns', 1];
-		var digits = Math.max(0, Math.min(9, Math.round(Math.log10(unit[1] / Math.max(1, step || 1)))));
+		var digits = Math.max(0, Math.min(9, Math.ceil(Math.log10(unit[1] / Math.max(1, step || 1)) - 1e-9)));
 
 		return (ns / unit[1]).toFixed(digits) + ' ' + unit[0];
 	}

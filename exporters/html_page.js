@@ -73,12 +73,14 @@
 
 	var header = st.make(document.body, 'header');
 	var heading = st.make(header, 'div', { 'class': 'heading' });
-	st.make(heading, 'h1', { title: st.data.target.slice(0, 2000) }, document.title);
+	// A command without its folders.
+	st.make(heading, 'h1', { title: st.data.target.slice(0, 2000) },
+		st.data.target.startsWith(document.title) ? document.title.replace(/^[^ ]*\//, '') : document.title);
 	st.make(heading, 'span', { 'class': 'sub' }, 'traced for ' + st.time(st.data.duration) + ' · spantrace ' + st.data.version +
 		(st.data.sample ? ' · ' + st.data.sample + ' of root spans, not scaled' : ''));
 	var nav = st.make(header, 'nav', { role: 'tablist' });
 	st.views.forEach(function (view, i) {
-		tabs[view.id] = st.make(nav, 'button', { type: 'button', role: 'tab', 'data-view': view.id, title: 'key ' + (i + 1) },
+		tabs[view.id] = st.make(nav, 'button', { type: 'button', role: 'tab', 'data-view': view.id, 'data-label': view.label, title: 'key ' + (i + 1) },
 			view.label);
 		tabs[view.id].addEventListener('click', function () { st.go({ view: view.id }, true); });
 	});

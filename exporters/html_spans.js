@@ -113,18 +113,22 @@
 		return above(i).length - (processes() > 1 ? 1 : 0);
 	}
 
+	// Where a span stands, behind its name.
+	function within(i) {
+		var path = above(i).reverse();
+
+		return path.length ? ' in ' + path.join(' ‹ ').slice(0, 300) : '';
+	}
+
 	function row(i, most) {
-		var tr = st.make(body, 'tr', { tabindex: '0', 'data-span': i }), th = st.make(tr, 'th', { scope: 'row' }), path;
+		var tr = st.make(body, 'tr', { tabindex: '0', 'data-span': i }), th = st.make(tr, 'th', { scope: 'row' });
 
 		st.make(th, 'i', { 'class': 'dot' }).style.background = st.colour(spans.name[i].replace(':', '::'));
 		st.make(th, 'span', { 'class': 'name', title: spans.name[i].slice(0, 1000) }, spans.name[i]);
 		if (st.state.sort === 'tree') {
 			th.style.paddingLeft = 10 + 16 * Math.min(depth(i), 20) + 'px';
 		} else {
-			path = above(i).reverse();
-			if (path.length) {
-				st.make(th, 'span', { 'class': 'above' }, ' in ' + path.join(' ‹ ').slice(0, 300));
-			}
+			st.make(th, 'span', { 'class': 'above' }, within(i));
 		}
 		columns().forEach(function (key) {
 			var td = st.make(tr, 'td', { 'data-key': key }, text(i, key));
@@ -338,9 +342,11 @@
 			st.make(section, 'p', { 'class': 'hint' }, 'none');
 		}
 		list.forEach(function (item) {
-			var line = st.make(section, act ? 'button' : 'div', { 'class': 'line' });
+			var line = st.make(section, act ? 'button' : 'div', { 'class': 'line' }), what;
 
-			st.make(line, 'span', { 'class': 'name', title: item.name.slice(0, 1000) }, item.name);
+			what = st.make(line, 'span', { 'class': 'what', title: item.name.slice(0, 1000) });
+			st.make(what, 'span', { 'class': 'name' }, item.name);
+			st.make(what, 'span', { 'class': 'above' }, item.above);
 			st.make(line, 'span', { 'class': 'amount' }, st.time(item.n) + '  ' + st.share(item.n, whole));
 			var fill = st.make(st.make(line, 'span', { 'class': 'track' }), 'i');
 
@@ -379,7 +385,9 @@
 		columns_ = st.make(root, 'div', { 'class': 'columns' });
 		for (i = 0; i < spans.name.length; i++) {
 			if (spans.kind[i] === 2 && spans.self && spans.self[i]) {
-				list.push({ name: spans.name[i], n: spans.self[i], colour: spans.name[i].replace(':', '::'), span: i });
+				list.push({
+					name: spans.name[i], above: within(i), n: spans.self[i], colour: spans.name[i].replace(':', '::'), span: i
+				});
 			}
 		}
 		list.sort(function (a, b) { return b.n - a.n; });
@@ -387,7 +395,7 @@
 			st.go({ view: 'spans', span: String(item.span) }, true);
 		});
 		list = st.data.threads.map(function (t) {
-			return { name: (t.comm || '?') + '-' + t.tid, n: t.inside, colour: 't' + t.tid };
+			return { name: (t.comm || '?') + '-' + t.tid, above: '', n: t.inside, colour: 't' + t.tid };
 		}).sort(function (a, b) { return b.n - a.n; });
 		bars(columns_, 'Threads, by time inside spans', list.slice(0, 10), st.data.duration, null);
 		st.make(root, 'p', { 'class': 'hint' }, 'Keys: 1 to 5 for the parts, / to search by a regular expression, t for the ' +
@@ -407,7 +415,9 @@
 		head.forEach(function (label) { st.make(tr, 'th', { scope: 'col' }, label); });
 		list.slice(0, 2000).forEach(function (cells) {
 			tr = st.make(table, 'tr');
-			cells.forEach(function (cell, i) { st.make(tr, i ? 'td' : 'th', {}, cell); });
+			cells.forEach(function (cell, i) {
+				st.make(tr, i ? 'td' : 'th', /^-?[0-9][0-9,]*$/.test(cell) ? { 'class': 'number' } : {}, cell);
+			});
 		});
 	}
 
@@ -426,7 +436,7 @@
 			' at most of the time that they were traced. Times of spans hold the hits inside them.' :
 			'No span was recorded by itself, so the number of hits is not known.');
 		rows(part, 'Events', ['event', 'thread', 'count', 'sum'], st.data.events.map(function (e) {
-			return [e.name, (e.comm || '?') + '-' + e.tid, st.count(e.count), e.sum === undefined ? '' : String(e.sum)];
+			return [e.name, (e.comm || '?') + '-' + e.tid, st.count(e.count), e.sum === undefined ? '' : st.count(e.sum)];
 		}), 'No events.');
 		st.make(part, 'p', { 'class': 'hint' }, 'Made by spantrace ' + st.data.version +
 			(st.data.kernel ? ' on Linux ' + st.data.kernel : '') + '.');

@@ -14,6 +14,7 @@
 
 #include "../user/util/cleanup.h"
 #include "../user/util/grow.h"
+#include "figures.h"
 #include "hash.h"
 #include "otlp_tree.h"
 
@@ -44,11 +45,16 @@ struct otlp {
 	u32 spans;
 	char *version;
 	u64 epoch_ns; /* a time of the trace and this is one since 1970 */
-	u32 metrics;
+	u32 metrics, sample_ppb;
 	size_t event_bytes;
-	struct otlp_record record;
+	struct text_buf *names; /* encoded, by number */
+	size_t nnames;
+	struct pairmap numbers;   /* (def, own name) ▸ number */
+	struct otlp_thread *last; /* whose span was the last */
 	struct otlp_attributes attributes;
-	struct text_buf name, request;
+	struct text_buf scratch; /* a span that has to wait */
+	struct text_buf spare;   /* of a process whose spans were written */
+	struct text_buf request;
 	u64 flushed_ns;
 	int error;
 };
@@ -72,13 +78,17 @@ static struct otlp_process *process_of(struct otlp *o, u32 pid)
 static void describe(struct otlp *o, struct otlp_process *process, const char *service)
 {
 	struct otlp_attributes *to = &process->resource;
+	char rate[FIGURES_SIZE];
 
-	text_cut(&to->bytes, 0);
+	otlp_attributes_begin(to, OTLP_OF_RESOURCE);
 	otlp_add_text(&o->encoding, to, "service.name", service);
 	if (process->pid)
 		otlp_add_number(&o->encoding, to, "process.pid", process->pid);
 	otlp_add_text(&o->encoding, to, "telemetry.sdk.name", "spantrace");
 	otlp_add_text(&o->encoding, to, "telemetry.sdk.version", o->version);
+	if (o->sample_ppb)
+		otlp_add_text(&o->encoding, to, "spantrace.sampled_root_spans",
+			      figures_sample(rate, o->sample_ppb));
 }
 
 static const char *file_name(const char *path)
@@ -97,7 +107,7 @@ static void name_thread(struct otlp *o, struct otlp_thread *thread, const struct
 	char service[SERVICE_SIZE];
 
 	memcpy(thread->name, model->comm, MODEL_COMM_LEN);
-	text_cut(&to->bytes, 0);
+	otlp_attributes_begin(to, OTLP_OF_SPAN);
 	otlp_add_number(&o->encoding, to, "thread.id", model->tid);
 	otlp_add_text(&o->encoding, to, "thread.name", thread->name);
 	if (thread->process->named && model->pid != model->tid)
@@ -134,12 +144,15 @@ static struct otlp_thread *make_thread(struct otlp *o, const struct model_thread
 static struct otlp_thread *thread_of(struct otlp *o, const struct model_thread *model,
 				     const struct model_def *def)
 {
-	void **found = intmap_find(&o->threads, model->serial);
-	struct otlp_thread *thread = found ? *found : make_thread(o, model, def);
+	void **found;
 
-	if (thread && strncmp(thread->name, model->comm, MODEL_COMM_LEN) != 0)
-		name_thread(o, thread, def);
-	return thread;
+	if (!o->last || o->last->model != model) {
+		found = intmap_find(&o->threads, model->serial);
+		o->last = found ? *found : make_thread(o, model, def);
+	}
+	if (o->last && strncmp(o->last->name, model->comm, MODEL_COMM_LEN) != 0)
+		name_thread(o, o->last, def);
+	return o->last;
 }
 
 /* --- requests ------------------------------------------------------------------------------------------- */
@@ -175,8 +188,16 @@ static int flush(struct otlp *o)
 		if (!failed)
 			otlp_add_resource(&o->encoding, &o->request, i == 0, &process->resource,
 					  o->version, &process->spans);
+		/* One is kept for the next to come, as most traces are of one process. */
+		if (process->spans.size > o->spare.size) {
+			text_buf_free(&o->spare);
+			o->spare = process->spans;
+			process->spans = (struct text_buf){0};
+		}
 		text_buf_free(&process->spans);
 	}
+	text_cut(&o->spare, 0);
+	o->spare.failed = false;
 	otlp_end_request(&o->encoding, &o->request);
 	free(o->waiting);
 	o->waiting = NULL;
@@ -188,35 +209,88 @@ static int flush(struct otlp *o)
 	return o->error;
 }
 
-/* A span's trace is known. */
+/* Where the next span of PROCESS goes. NULL: no memory. */
+static struct text_buf *room_of(struct otlp *o, struct otlp_process *process)
+{
+	if (process->spans.len)
+		return &process->spans;
+	if (GROW(o->waiting, o->nwaiting))
+		return NULL;
+	o->waiting[o->nwaiting++] = process;
+	if (!process->spans.data) {
+		process->spans = o->spare;
+		o->spare = (struct text_buf){0};
+	}
+	return &process->spans;
+}
+
+/* So many bytes more are there, a span. */
+static int counted(struct otlp *o, size_t len)
+{
+	o->bytes += len;
+	return ++o->spans >= REQUEST_SPANS || o->bytes >= REQUEST_BYTES ? flush(o) : o->error;
+}
+
+/* The trace of a span that has waited is known. */
 static void pass(void *context, struct otlp_process *process, const char *bytes, size_t len)
 {
 	struct otlp *o = context;
+	struct text_buf *to = room_of(o, process);
 
-	if (!process->spans.len) {
-		if (GROW(o->waiting, o->nwaiting)) {
-			o->error = -ENOMEM;
-			return;
-		}
-		o->waiting[o->nwaiting++] = process;
+	if (!to) {
+		o->error = -ENOMEM;
+		return;
 	}
-	text_add(&process->spans, bytes, len);
-	o->bytes += len;
-	if (++o->spans >= REQUEST_SPANS || o->bytes >= REQUEST_BYTES)
-		flush(o);
+	text_add(to, bytes, len);
+	counted(o, len);
 }
 
 /* --- spans and events ----------------------------------------------------------------------------------- */
 
-static const char *name_of(struct otlp *o, const struct model_path *path)
+static int make_name(struct otlp *o, const struct model_path *path, u32 *number)
 {
-	text_cut(&o->name, 0);
+	AUTO_TEXT name = {0}, encoded = {0};
+
+	if (GROW(o->names, o->nnames))
+		return -ENOMEM;
 	if (o->exporter->options.module_path) {
-		text_add_str(&o->name, path->def->provider);
-		text_add(&o->name, ":", 1);
+		text_add_str(&name, path->def->provider);
+		text_add(&name, ":", 1);
 	}
-	text_add_str(&o->name, path->name ? path->name : path->def->name);
-	return o->name.failed ? "" : o->name.data;
+	text_add_str(&name, path->name ? path->name : path->def->name);
+	if (!name.failed)
+		otlp_add_name(&o->encoding, &encoded, name.data);
+	if (name.failed || encoded.failed ||
+	    pairmap_put(&o->numbers, pairmap_key(path->def), pairmap_key(path->name),
+			(u32)o->nnames))
+		return -ENOMEM;
+	*number = (u32)o->nnames;
+	o->names[o->nnames++] = encoded;
+	encoded = (struct text_buf){0};
+	return 0;
+}
+
+/* NULL: no memory. */
+static const struct text_buf *name_of(struct otlp *o, const struct model_path *path)
+{
+	u32 number;
+
+	if (!pairmap_get(&o->numbers, pairmap_key(path->def), pairmap_key(path->name), &number) &&
+	    make_name(o, path, &number))
+		return NULL;
+	return &o->names[number];
+}
+
+static const struct text_buf *name_of_node(struct otlp *o, struct otlp_node *node)
+{
+	const struct text_buf *name;
+
+	if (node->name)
+		return &o->names[node->name - 1];
+	name = name_of(o, node->path);
+	if (name)
+		node->name = (u32)(name - o->names) + 1;
+	return name;
 }
 
 /* What spantrace knows of a span beside its labels; what is 0 is left out. */
@@ -237,6 +311,8 @@ static void add_facts(struct otlp *o, const struct model_span *span)
 		{"span.invol_switches", total->invol_switches},
 		{"span.minor_faults", total->minor_faults},
 		{"span.major_faults", total->major_faults},
+		{"span.alloc_objects", span->alloc.objects},
+		{"span.alloc_bytes", span->alloc.bytes},
 		{"span.abandoned", !!(span->flags & MODEL_ABANDONED)},
 		{"span.open", !!(span->flags & MODEL_OPEN)},
 		{"code.line.number", span->path->def->source_line},
@@ -255,9 +331,10 @@ static void add_facts(struct otlp *o, const struct model_span *span)
 static int put(struct otlp *o, struct otlp_node *node, const struct otlp_where *where, u64 start_ns,
 	       u64 end_ns)
 {
+	struct otlp_process *process = node->thread->process;
 	const struct otlp_span span = {
 		.place = where->place,
-		.name = name_of(o, node->path),
+		.name = name_of_node(o, node),
 		.start_ns = start_ns + o->epoch_ns,
 		.end_ns = end_ns + o->epoch_ns,
 		.shared = o->exporter->options.args ? &node->thread->attributes : NULL,
@@ -265,18 +342,22 @@ static int put(struct otlp *o, struct otlp_node *node, const struct otlp_where *
 		.events = node->events.len ? &node->events : NULL,
 		.dropped_events = node->dropped_events,
 	};
-	struct otlp_record *record = &o->record;
-	u32 i;
+	struct text_buf *to = where->scope ? &o->scratch : room_of(o, process);
+	struct otlp_record record;
 
-	otlp_encode(&o->encoding, &span, record);
-	if (record->bytes.failed || o->name.failed || o->attributes.bytes.failed)
+	if (!span.name || !to || o->attributes.bytes.failed)
 		return -ENOMEM;
 	if (where->scope)
-		return otlp_scope_hold(&o->tree.scopes, where->scope, record);
-	for (i = 0; i < record->ntraces; i++)
-		otlp_set_trace(&o->encoding, record->bytes.data + record->traces[i], where->root);
-	pass(o, node->thread->process, record->bytes.data, record->bytes.len);
-	return 0;
+		text_cut(to, 0);
+	otlp_encode(&o->encoding, &span, to, &record);
+	if (to->failed)
+		return -ENOMEM;
+	if (where->scope)
+		return otlp_scope_hold(&o->tree.scopes, where->scope, to->data, &record);
+	for (u32 i = 0; i < record.ntraces; i++)
+		otlp_set_trace(&o->encoding, to->data + to->len - record.len + record.traces[i],
+			       where->root);
+	return counted(o, record.len);
 }
 
 /* Of those in a span that has ended. */
@@ -299,7 +380,7 @@ static int otlp_span(struct exporter *e, const struct model_span *span)
 
 	if (err)
 		return err;
-	text_cut(&o->attributes.bytes, 0);
+	otlp_attributes_begin(&o->attributes, OTLP_OF_SPAN);
 	if (e->options.args) {
 		otlp_add_labels(&o->encoding, &o->attributes, span->labels, span->nlabels);
 		add_facts(o, span);
@@ -317,18 +398,23 @@ static int otlp_span(struct exporter *e, const struct model_span *span)
 }
 
 /* In a span: it waits for that span's end. */
-static void keep_event(struct otlp *o, struct otlp_node *node, const struct model_event *event)
+static int keep_event(struct otlp *o, struct otlp_node *node, const struct model_event *event)
 {
 	size_t before = node->events.len;
+	const struct text_buf *name;
 
 	if (node->nevents == EVENTS_MAX || o->event_bytes >= EVENT_BYTES_MAX) {
 		node->dropped_events++;
-		return;
+		return o->error;
 	}
-	otlp_add_event(&o->encoding, &node->events, name_of(o, event->path),
-		       event->time_ns + o->epoch_ns, &o->attributes);
+	name = name_of(o, event->path);
+	if (!name || o->attributes.bytes.failed)
+		return -ENOMEM;
+	otlp_add_event(&o->encoding, &node->events, name, event->time_ns + o->epoch_ns,
+		       &o->attributes);
 	node->nevents++;
 	o->event_bytes += node->events.len - before;
+	return node->events.failed ? -ENOMEM : o->error;
 }
 
 static int otlp_event(struct exporter *e, const struct model_event *event)
@@ -343,16 +429,14 @@ static int otlp_event(struct exporter *e, const struct model_event *event)
 
 	if (!node)
 		return -ENOMEM;
-	text_cut(&o->attributes.bytes, 0);
+	otlp_attributes_begin(&o->attributes, within ? OTLP_OF_EVENT : OTLP_OF_SPAN);
 	if (e->options.args) {
 		otlp_add_labels(&o->encoding, &o->attributes, event->labels, event->nlabels);
 		if (event->has_value)
 			otlp_add_number(&o->encoding, &o->attributes, "event.value", event->value);
 	}
-	if (within) {
-		keep_event(o, node, event);
-		return node->events.failed ? -ENOMEM : o->error;
-	}
+	if (within)
+		return keep_event(o, node, event);
 	otlp_tree_event(node, &where);
 	err = put(o, node, &where, event->time_ns, event->time_ns);
 	return err ? err : o->error;
@@ -390,9 +474,13 @@ static void otlp_free(struct exporter *e)
 	intmap_free(&o->processes);
 	free(o->waiting);
 	free(o->version);
-	text_buf_free(&o->record.bytes);
+	for (i = 0; i < o->nnames; i++)
+		text_buf_free(&o->names[i]);
+	free(o->names);
+	pairmap_free(&o->numbers);
 	text_buf_free(&o->attributes.bytes);
-	text_buf_free(&o->name);
+	text_buf_free(&o->scratch);
+	text_buf_free(&o->spare);
 	text_buf_free(&o->request);
 	free(o);
 }
@@ -411,6 +499,7 @@ static int otlp_begin(struct exporter *e, const struct profile *run)
 	o->version = strdup(run->version ? run->version : "");
 	o->epoch_ns = run->start_realtime_ns - run->start_ns;
 	o->metrics = run->metrics;
+	o->sample_ppb = run->sample_ppb;
 	o->flushed_ns = run->start_ns;
 	o->tree.seed = hash_mix(hash_mix(run->start_realtime_ns) + run->start_ns);
 	o->tree.scopes = (struct otlp_scopes){
@@ -436,15 +525,17 @@ static int otlp_tick(struct exporter *e, const struct profile *so_far)
 static int put_losses(struct otlp *o, const struct profile *profile)
 {
 	struct otlp_process *own = process_of(o, 0);
+	AUTO_TEXT name = {0};
 	const struct otlp_span span = {
 		.place = {.id = hash_mix(o->tree.seed) | 1},
-		.name = "spantrace losses",
+		.name = &name,
 		.start_ns = profile->end_ns + o->epoch_ns,
 		.end_ns = profile->end_ns + o->epoch_ns,
 		.own = &o->attributes,
 	};
+	struct otlp_record record;
 
-	text_cut(&o->attributes.bytes, 0);
+	otlp_attributes_begin(&o->attributes, OTLP_OF_SPAN);
 	for (size_t i = 0; i < profile->nlosses; i++)
 		if (profile->losses[i].count)
 			otlp_add_number(&o->encoding, &o->attributes, profile->losses[i].name,
@@ -455,12 +546,15 @@ static int put_losses(struct otlp *o, const struct profile *profile)
 		return -ENOMEM;
 	if (!own->named)
 		describe(o, own, "spantrace");
-	otlp_encode(&o->encoding, &span, &o->record);
-	if (o->record.bytes.failed)
+	otlp_add_name(&o->encoding, &name, "spantrace losses");
+	text_cut(&o->scratch, 0);
+	if (!name.failed)
+		otlp_encode(&o->encoding, &span, &o->scratch, &record);
+	if (name.failed || o->scratch.failed)
 		return -ENOMEM;
-	otlp_set_trace(&o->encoding, o->record.bytes.data + o->record.traces[0], span.place.id);
-	pass(o, own, o->record.bytes.data, o->record.bytes.len);
-	return 0;
+	otlp_set_trace(&o->encoding, o->scratch.data + record.traces[0], span.place.id);
+	pass(o, own, o->scratch.data, o->scratch.len);
+	return o->error;
 }
 
 static int otlp_finish(struct exporter *e, const struct profile *profile)

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "../user/util/varint.h"
+#include "decimal.h"
 #include "hash.h"
 #include "jsontext.h"
 #include "protobuf.h"
@@ -13,7 +15,6 @@ enum resource_field {
 	REQUEST_RESOURCE_SPANS = 1,
 	RESOURCE_SPANS_RESOURCE = 1,
 	RESOURCE_SPANS_SCOPE_SPANS = 2,
-	RESOURCE_ATTRIBUTES = 1,
 	SCOPE_SPANS_SCOPE = 1,
 	SCOPE_SPANS_SPANS = 2,
 	SCOPE_NAME = 1,
@@ -28,13 +29,11 @@ enum span_field {
 	SPAN_KIND = 6,
 	SPAN_START = 7,
 	SPAN_END = 8,
-	SPAN_ATTRIBUTES = 9,
 	SPAN_EVENTS = 11,
 	SPAN_DROPPED_EVENTS = 12,
 	SPAN_LINKS = 13,
 	EVENT_TIME = 1,
 	EVENT_NAME = 2,
-	EVENT_ATTRIBUTES = 3,
 	LINK_TRACE = 1,
 	LINK_SPAN = 2,
 };
@@ -49,96 +48,74 @@ enum value_field {
 #define KIND_INTERNAL 1
 #define TRACE_BYTES   16
 
-#define ADD(b, literal) text_add(b, literal, sizeof(literal) - 1)
+#define ADD(b, literal)  text_add(b, literal, sizeof(literal) - 1)
+#define PUT(at, literal) put(at, literal, sizeof(literal) - 1)
+
+static char *put(char *at, const void *bytes, size_t len)
+{
+	memcpy(at, bytes, len);
+	return at + len;
+}
+
+static char *put_text(char *at, const struct text_buf *text)
+{
+	return text->len ? put(at, text->data, text->len) : at;
+}
 
 /* --- ids ------------------------------------------------------------------------------------------------ */
 
-static void put_hex(char *at, u64 value)
+/* Eight digits at once: a nibble in each byte, then what those above 9 are more. */
+static char *put_hex_32(char *at, u32 value)
 {
-	static const char digits[] = "0123456789abcdef";
+	u64 digits = value, letters;
 
-	for (unsigned i = 16; i--; value >>= 4)
-		at[i] = digits[value & 15];
+	digits = (digits << 16 | digits) & 0x0000ffff0000ffffu;
+	digits = (digits << 8 | digits) & 0x00ff00ff00ff00ffu;
+	digits = (digits << 4 | digits) & 0x0f0f0f0f0f0f0f0fu;
+	letters = (digits + 0x0606060606060606u) >> 4 & 0x0101010101010101u;
+	digits += 0x3030303030303030u + letters * ('a' - '9' - 1);
+	digits = __builtin_bswap64(digits);
+	return put(at, &digits, sizeof(digits));
 }
 
-static void put_bytes(char *at, u64 value)
+static char *put_hex(char *at, u64 value)
 {
-	for (unsigned i = 8; i--; value >>= 8)
-		at[i] = (char)value;
+	return put_hex_32(put_hex_32(at, (u32)(value >> 32)), (u32)value);
+}
+
+static char *put_bytes(char *at, u64 value)
+{
+	value = __builtin_bswap64(value);
+	return put(at, &value, sizeof(value));
 }
 
 void otlp_set_trace(const struct otlp_encoding *e, char *at, u64 root)
 {
 	u64 high = hash_mix(root ^ 0x5370616e54726163u), low = hash_mix(root + high) | 1;
 
-	if (e->json) {
-		put_hex(at, high);
-		put_hex(at + 16, low);
-	} else {
-		put_bytes(at, high);
-		put_bytes(at + 8, low);
-	}
+	if (e->json)
+		put_hex(put_hex(at, high), low);
+	else
+		put_bytes(put_bytes(at, high), low);
 }
 
-/* Room for a trace's id, or that of the trace of ROOT. Returns where it is. */
-static u32 add_trace(const struct otlp_encoding *e, struct text_buf *b, u64 root)
+/* Room for the id of the record's own trace, or that of the trace of ROOT. BEGIN is the record's first byte. */
+static char *put_trace(const struct otlp_encoding *e, char *at, u64 root,
+		       struct otlp_record *record, const char *begin)
 {
-	char id[2 * TRACE_BYTES] = {0};
-	size_t at = b->len;
-
-	otlp_set_trace(e, id, root);
-	text_add(b, id, e->json ? sizeof(id) : TRACE_BYTES);
-	return (u32)at;
-}
-
-static void add_hex(struct text_buf *b, u64 id)
-{
-	char hex[16];
-
-	put_hex(hex, id);
-	text_add(b, hex, sizeof(hex));
-}
-
-static void add_id(struct text_buf *b, u32 field, u64 id)
-{
-	char bytes[8];
-
-	put_bytes(bytes, id);
-	protobuf_bytes(b, field, bytes, sizeof(bytes));
+	if (root)
+		otlp_set_trace(e, at, root);
+	else
+		record->traces[record->ntraces++] = (u32)(at - begin);
+	return at + (e->json ? 2 * TRACE_BYTES : TRACE_BYTES);
 }
 
 /* --- attributes and events ------------------------------------------------------------------------------ */
 
-/* Those of a message's FIELD are told with a number that is the field's; what is encoded once for any message has
- * this. */
-static void add_members(struct text_buf *b, u32 field, const struct otlp_attributes *attributes)
+void otlp_attributes_begin(struct otlp_attributes *attributes, enum otlp_of of)
 {
-	const char *at = attributes->bytes.data, *end = at + attributes->bytes.len;
-
-	while (at < end) {
-		u32 len;
-
-		memcpy(&len, at, sizeof(len));
-		protobuf_bytes(b, field, at + sizeof(len), len);
-		at += sizeof(len) + len;
-	}
-}
-
-/* A message within OTHER messages' bytes: its length stands before it until it is known what field it is. */
-static size_t begin_member(struct text_buf *b)
-{
-	static const u32 none;
-
-	text_add(b, (const char *)&none, sizeof(none));
-	return b->len;
-}
-
-static void end_member(struct text_buf *b, size_t at)
-{
-	u32 len = (u32)(b->len - at);
-
-	if (!b->failed)
-		memcpy(b->data + at - sizeof(len), &len, sizeof(len));
+	text_cut(&attributes->bytes, 0);
+	attributes->of = of;
 }
 
 void otlp_add_number(const struct otlp_encoding *e, struct otlp_attributes *to, const char *key,
@@ -146,7 +123,6 @@ void otlp_add_number(const struct otlp_encoding *e, struct otlp_attributes *to, 
 {
 	struct text_buf *b = &to->bytes;
 
-	to->count++;
 	if (e->json) {
 		ADD(b, ",{\"key\":");
 		jsontext_string(b, key);
@@ -156,13 +132,13 @@ void otlp_add_number(const struct otlp_encoding *e, struct otlp_attributes *to, 
 		text_add_u64(b, value < 0 ? -(u64)value : (u64)value);
 		ADD(b, "\"}}");
 	} else {
-		size_t at = begin_member(b), part;
+		size_t at = protobuf_open(b, to->of), part;
 
 		protobuf_string(b, KEY_VALUE_KEY, key);
 		part = protobuf_open(b, KEY_VALUE_VALUE);
 		protobuf_u64(b, VALUE_NUMBER, (u64)value);
 		protobuf_close(b, part);
-		end_member(b, at);
+		protobuf_close(b, at);
 	}
 }
 
@@ -171,7 +147,6 @@ void otlp_add_text(const struct otlp_encoding *e, struct otlp_attributes *to, co
 {
 	struct text_buf *b = &to->bytes;
 
-	to->count++;
 	if (e->json) {
 		ADD(b, ",{\"key\":");
 		jsontext_string(b, key);
@@ -179,13 +154,13 @@ void otlp_add_text(const struct otlp_encoding *e, struct otlp_attributes *to, co
 		jsontext_string(b, text);
 		ADD(b, "}}");
 	} else {
-		size_t at = begin_member(b), part;
+		size_t at = protobuf_open(b, to->of), part;
 
 		protobuf_string(b, KEY_VALUE_KEY, key);
 		part = protobuf_open(b, KEY_VALUE_VALUE);
 		protobuf_string(b, VALUE_TEXT, text);
 		protobuf_close(b, part);
-		end_member(b, at);
+		protobuf_close(b, at);
 	}
 }
 
@@ -200,151 +175,217 @@ void otlp_add_labels(const struct otlp_encoding *e, struct otlp_attributes *to,
 	}
 }
 
-/* "attributes":[…] of both, in JSON. */
-static void add_array(struct text_buf *b, const struct otlp_attributes *shared,
-		      const struct otlp_attributes *own)
+/* In protobuf with its length, and a first byte that says which field it is: put_name() puts another in its place. */
+void otlp_add_name(const struct otlp_encoding *e, struct text_buf *to, const char *text)
 {
-	const struct otlp_attributes *both[] = {shared, own};
-	bool any = false;
-
-	for (unsigned i = 0; i < 2; i++) {
-		if (!both[i] || !both[i]->bytes.len)
-			continue;
-		if (!any)
-			ADD(b, ",\"attributes\":[");
-		text_add(b, both[i]->bytes.data + !any, both[i]->bytes.len - !any);
-		any = true;
-	}
-	if (any)
-		ADD(b, "]");
+	if (e->json)
+		jsontext_string(to, text);
+	else
+		protobuf_string(to, SPAN_NAME, text);
 }
 
-void otlp_add_event(const struct otlp_encoding *e, struct text_buf *to, const char *name,
+static char *put_name(char *at, u32 field, const struct text_buf *name)
+{
+	char *first = at;
+
+	at = put_text(at, name);
+	*first = (char)(field << 3 | 2);
+	return at;
+}
+
+void otlp_add_event(const struct otlp_encoding *e, struct text_buf *to, const struct text_buf *name,
 		    u64 time_ns, const struct otlp_attributes *attributes)
 {
 	if (e->json) {
 		ADD(to, ",{\"timeUnixNano\":\"");
 		text_add_u64(to, time_ns);
 		ADD(to, "\",\"name\":");
-		jsontext_string(to, name);
-		add_array(to, attributes, NULL);
+		text_add(to, name->data, name->len);
+		if (attributes->bytes.len) {
+			ADD(to, ",\"attributes\":[");
+			text_add(to, attributes->bytes.data + 1, attributes->bytes.len - 1);
+			ADD(to, "]");
+		}
 		ADD(to, "}");
 	} else {
 		size_t at = protobuf_open(to, SPAN_EVENTS);
+		char *end;
 
 		protobuf_fixed64(to, EVENT_TIME, time_ns);
-		protobuf_string(to, EVENT_NAME, name);
-		if (attributes)
-			add_members(to, EVENT_ATTRIBUTES, attributes);
+		end = text_room(to, name->len);
+		if (end)
+			text_end(to, put_name(end, EVENT_NAME, name));
+		text_add(to, attributes->bytes.data, attributes->bytes.len);
 		protobuf_close(to, at);
 	}
 }
 
 /* --- spans ---------------------------------------------------------------------------------------------- */
 
-static void encode_json(const struct otlp_encoding *e, const struct otlp_span *span,
-			struct otlp_record *record)
+/* For all of a span that is not given as text, in either encoding. */
+#define SPAN_ROOM 640
+
+static const struct text_buf *bytes_of(const struct otlp_attributes *attributes)
+{
+	static const struct text_buf none;
+
+	return attributes ? &attributes->bytes : &none;
+}
+
+static char *put_array(char *at, const struct otlp_span *span)
+{
+	const struct text_buf *shared = bytes_of(span->shared), *own = bytes_of(span->own);
+	char *first;
+
+	if (!shared->len && !own->len)
+		return at;
+	at = PUT(at, ",\"attributes\":");
+	first = at;
+	at = put_text(at, shared);
+	at = put_text(at, own);
+	*first = '['; /* in place of the comma */
+	return PUT(at, "]");
+}
+
+static char *put_json(const struct otlp_encoding *e, char *at, const struct otlp_span *span,
+		      struct otlp_record *record)
 {
 	const struct otlp_place *place = &span->place;
-	struct text_buf *b = &record->bytes;
+	const char *begin = at;
 
-	ADD(b, ",{\"traceId\":\"");
-	record->traces[record->ntraces++] = add_trace(e, b, 0);
-	ADD(b, "\",\"spanId\":\"");
-	add_hex(b, place->id);
+	at = PUT(at, ",{\"traceId\":\"");
+	at = put_trace(e, at, 0, record, begin);
+	at = PUT(at, "\",\"spanId\":\"");
+	at = put_hex(at, place->id);
 	if (place->parent) {
-		ADD(b, "\",\"parentSpanId\":\"");
-		add_hex(b, place->parent);
+		at = PUT(at, "\",\"parentSpanId\":\"");
+		at = put_hex(at, place->parent);
 	}
-	ADD(b, "\",\"name\":");
-	jsontext_string(b, span->name);
-	ADD(b, ",\"kind\":1,\"startTimeUnixNano\":\"");
-	text_add_u64(b, span->start_ns);
-	ADD(b, "\",\"endTimeUnixNano\":\"");
-	text_add_u64(b, span->end_ns);
-	ADD(b, "\"");
-	add_array(b, span->shared, span->own);
+	at = PUT(at, "\",\"name\":");
+	at = put_text(at, span->name);
+	at = PUT(at, ",\"kind\":1,\"startTimeUnixNano\":\"");
+	at = decimal_put(at, span->start_ns);
+	at = PUT(at, "\",\"endTimeUnixNano\":\"");
+	at = decimal_put(at, span->end_ns);
+	at = PUT(at, "\"");
+	at = put_array(at, span);
 	if (span->events && span->events->len) {
-		ADD(b, ",\"events\":[");
-		text_add(b, span->events->data + 1, span->events->len - 1);
-		ADD(b, "]");
+		at = PUT(at, ",\"events\":[");
+		at = put(at, span->events->data + 1, span->events->len - 1);
+		at = PUT(at, "]");
 	}
 	if (span->dropped_events) {
-		ADD(b, ",\"droppedEventsCount\":");
-		text_add_u64(b, span->dropped_events);
+		at = PUT(at, ",\"droppedEventsCount\":");
+		at = decimal_put(at, span->dropped_events);
 	}
 	if (place->link) {
-		u32 at;
-
-		ADD(b, ",\"links\":[{\"traceId\":\"");
-		at = add_trace(e, b, place->link_root);
-		if (!place->link_root)
-			record->traces[record->ntraces++] = at;
-		ADD(b, "\",\"spanId\":\"");
-		add_hex(b, place->link);
-		ADD(b, "\"}]");
+		at = PUT(at, ",\"links\":[{\"traceId\":\"");
+		at = put_trace(e, at, place->link_root, record, begin);
+		at = PUT(at, "\",\"spanId\":\"");
+		at = put_hex(at, place->link);
+		at = PUT(at, "\"}]");
 	}
-	ADD(b, "}");
+	return PUT(at, "}");
 }
 
-static u32 put_trace(const struct otlp_encoding *e, struct text_buf *b, u32 field, u64 root)
+/* The head of what has a length, and of 64 bits in full. Fields here are below 16, so that a tag is a byte. */
+static char *put_length(char *at, u32 field, size_t len)
 {
-	size_t at = protobuf_open(b, field);
-	u32 place = add_trace(e, b, root);
-
-	protobuf_close(b, at);
-	return place;
+	*at++ = (char)(field << 3 | 2);
+	return (char *)varint_put((u8 *)at, len);
 }
 
-/* The span's own head is as long as its length wants: what stands in it moves, the trace's id with it. */
-static void encode_protobuf(const struct otlp_encoding *e, const struct otlp_span *span,
-			    struct otlp_record *record)
+static char *put_fixed(char *at, u32 field, u64 value)
+{
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "as it stands in memory");
+	*at++ = (char)(field << 3 | 1);
+	return put(at, &value, sizeof(value));
+}
+
+static char *put_number(char *at, u32 field, u64 value)
+{
+	*at++ = (char)(field << 3);
+	return (char *)varint_put((u8 *)at, value);
+}
+
+static char *put_id(char *at, u32 field, u64 id)
+{
+	return put_bytes(put_length(at, field, sizeof(id)), id);
+}
+
+/* What is not as long in every span. */
+static char *put_rest(const struct otlp_encoding *e, char *at, const struct otlp_span *span,
+		      struct otlp_record *record, const char *begin)
 {
 	const struct otlp_place *place = &span->place;
-	struct text_buf *b = &record->bytes;
-	size_t begin = protobuf_open(b, SCOPE_SPANS_SPANS), end, link;
 
-	record->traces[record->ntraces++] = put_trace(e, b, SPAN_TRACE, 0);
-	add_id(b, SPAN_ID, place->id);
-	if (place->parent)
-		add_id(b, SPAN_PARENT, place->parent);
-	protobuf_string(b, SPAN_NAME, span->name);
-	protobuf_u64(b, SPAN_KIND, KIND_INTERNAL);
-	protobuf_fixed64(b, SPAN_START, span->start_ns);
-	protobuf_fixed64(b, SPAN_END, span->end_ns);
-	if (span->shared)
-		add_members(b, SPAN_ATTRIBUTES, span->shared);
-	if (span->own)
-		add_members(b, SPAN_ATTRIBUTES, span->own);
+	at = put_text(at, bytes_of(span->shared));
+	at = put_text(at, bytes_of(span->own));
 	if (span->events)
-		text_add(b, span->events->data, span->events->len);
+		at = put_text(at, span->events);
 	if (span->dropped_events)
-		protobuf_u64(b, SPAN_DROPPED_EVENTS, span->dropped_events);
+		at = put_number(at, SPAN_DROPPED_EVENTS, span->dropped_events);
 	if (place->link) {
-		u32 at;
-
-		link = protobuf_open(b, SPAN_LINKS);
-		at = put_trace(e, b, LINK_TRACE, place->link_root);
-		if (!place->link_root)
-			record->traces[record->ntraces++] = at;
-		add_id(b, LINK_SPAN, place->link);
-		protobuf_close(b, link);
+		at = put_length(at, SPAN_LINKS, 2 + TRACE_BYTES + 2 + sizeof(place->link));
+		at = put_length(at, LINK_TRACE, TRACE_BYTES);
+		at = put_trace(e, at, place->link_root, record, begin);
+		at = put_id(at, LINK_SPAN, place->link);
 	}
-	end = b->len;
-	protobuf_close(b, begin);
-	for (u32 i = 0; i < record->ntraces; i++)
-		record->traces[i] += (u32)(b->len - end);
+	return at;
 }
 
-void otlp_encode(const struct otlp_encoding *e, const struct otlp_span *span,
+/* How long the span is, without its head. */
+static size_t protobuf_length(const struct otlp_span *span)
+{
+	const struct otlp_place *place = &span->place;
+	u8 number[VARINT_MAX];
+	size_t len = 2 + TRACE_BYTES + 2 + sizeof(place->id) + span->name->len + 2 +
+		     2 * (1 + sizeof(span->start_ns));
+
+	len += bytes_of(span->shared)->len + bytes_of(span->own)->len;
+	if (place->parent)
+		len += 2 + sizeof(place->parent);
+	if (span->events)
+		len += span->events->len;
+	if (span->dropped_events)
+		len += 1 + (size_t)(varint_put(number, span->dropped_events) - number);
+	if (place->link)
+		len += 2 + 2 + TRACE_BYTES + 2 + sizeof(place->link);
+	return len;
+}
+
+static char *put_protobuf(const struct otlp_encoding *e, char *at, const struct otlp_span *span,
+			  struct otlp_record *record)
+{
+	const struct otlp_place *place = &span->place;
+	const char *begin = at;
+
+	at = put_length(at, SCOPE_SPANS_SPANS, protobuf_length(span));
+	at = put_length(at, SPAN_TRACE, TRACE_BYTES);
+	at = put_trace(e, at, 0, record, begin);
+	at = put_id(at, SPAN_ID, place->id);
+	if (place->parent)
+		at = put_id(at, SPAN_PARENT, place->parent);
+	at = put_name(at, SPAN_NAME, span->name);
+	at = put_number(at, SPAN_KIND, KIND_INTERNAL);
+	at = put_fixed(at, SPAN_START, span->start_ns);
+	at = put_fixed(at, SPAN_END, span->end_ns);
+	return put_rest(e, at, span, record, begin);
+}
+
+void otlp_encode(const struct otlp_encoding *e, const struct otlp_span *span, struct text_buf *to,
 		 struct otlp_record *record)
 {
-	text_cut(&record->bytes, 0);
-	record->ntraces = 0;
-	if (e->json)
-		encode_json(e, span, record);
-	else
-		encode_protobuf(e, span, record);
+	size_t most = SPAN_ROOM + span->name->len + bytes_of(span->shared)->len +
+		      bytes_of(span->own)->len + (span->events ? span->events->len : 0);
+	char *at = text_room(to, most), *end;
+
+	*record = (struct otlp_record){0};
+	if (!at)
+		return;
+	end = e->json ? put_json(e, at, span, record) : put_protobuf(e, at, span, record);
+	record->len = (u32)(end - at);
+	text_end(to, end);
 }
 
 /* --- requests ------------------------------------------------------------------------------------------- */
@@ -374,7 +415,7 @@ void otlp_add_resource(const struct otlp_encoding *e, struct text_buf *to, bool 
 	}
 	all = protobuf_open(to, REQUEST_RESOURCE_SPANS);
 	part = protobuf_open(to, RESOURCE_SPANS_RESOURCE);
-	add_members(to, RESOURCE_ATTRIBUTES, resource);
+	text_add(to, resource->bytes.data, resource->bytes.len);
 	protobuf_close(to, part);
 	part = protobuf_open(to, RESOURCE_SPANS_SCOPE_SPANS);
 	scope = protobuf_open(to, SCOPE_SPANS_SCOPE);

@@ -11,10 +11,17 @@
 #include "../include/model.h"
 #include "text.h"
 
-/* Attributes of one span, event or resource, encoded: they can stand in any of these. */
+/* What attributes are of: protobuf tells them with a number of its own. */
+enum otlp_of {
+	OTLP_OF_RESOURCE = 1,
+	OTLP_OF_EVENT = 3,
+	OTLP_OF_SPAN = 9,
+};
+
+/* Attributes of one span, event or resource, encoded. */
 struct otlp_attributes {
 	struct text_buf bytes;
-	u32 count;
+	enum otlp_of of;
 };
 
 /* The span's id and its neighbours', which stand in the tree of spans; 0: there is none. */
@@ -27,7 +34,7 @@ struct otlp_place {
 
 struct otlp_span {
 	struct otlp_place place;
-	const char *name;
+	const struct text_buf *name;                /* encoded */
 	u64 start_ns, end_ns;                       /* since 1970 */
 	const struct otlp_attributes *shared, *own; /* NULL: none */
 	const struct text_buf *events;              /* NULL: none */
@@ -36,10 +43,10 @@ struct otlp_span {
 
 #define OTLP_TRACES 2
 
-/* A span's bytes. */
+/* How many bytes a span took, and where among them ids of its own trace belong. */
 struct otlp_record {
-	struct text_buf bytes;
-	u32 traces[OTLP_TRACES]; /* where ids of its own trace belong */
+	u32 len;
+	u32 traces[OTLP_TRACES];
 	u32 ntraces;
 };
 
@@ -47,18 +54,22 @@ struct otlp_encoding {
 	bool json;
 };
 
+/* No attributes, so far, of such a thing. */
+void otlp_attributes_begin(struct otlp_attributes *attributes, enum otlp_of of);
 void otlp_add_number(const struct otlp_encoding *e, struct otlp_attributes *to, const char *key,
 		     s64 value);
 void otlp_add_text(const struct otlp_encoding *e, struct otlp_attributes *to, const char *key,
 		   const char *text);
 void otlp_add_labels(const struct otlp_encoding *e, struct otlp_attributes *to,
 		     const struct model_label *labels, u32 n);
+/* TEXT as the name of any number of spans and events, behind what TO holds. */
+void otlp_add_name(const struct otlp_encoding *e, struct text_buf *to, const char *text);
 /* An event behind those that TO holds. TIME_NS since 1970. */
-void otlp_add_event(const struct otlp_encoding *e, struct text_buf *to, const char *name,
+void otlp_add_event(const struct otlp_encoding *e, struct text_buf *to, const struct text_buf *name,
 		    u64 time_ns, const struct otlp_attributes *attributes);
 
-/* RECORD becomes SPAN. */
-void otlp_encode(const struct otlp_encoding *e, const struct otlp_span *span,
+/* SPAN goes behind what TO holds, RECORD tells of it. Without memory TO has failed. */
+void otlp_encode(const struct otlp_encoding *e, const struct otlp_span *span, struct text_buf *to,
 		 struct otlp_record *record);
 /* Puts the id of the trace whose root is the span ROOT where a record has room for one. */
 void otlp_set_trace(const struct otlp_encoding *e, char *at, u64 root);

@@ -7,12 +7,6 @@
 
 #include "../user/util/grow.h"
 
-struct held {
-	u32 len;
-	u32 traces[OTLP_TRACES]; /* within the span's bytes */
-	u32 ntraces;
-};
-
 struct otlp_scope {
 	u32 refs;
 	u64 root; /* 0: not known */
@@ -20,7 +14,7 @@ struct otlp_scope {
 	struct otlp_scope *into; /* the one it has become part of; NULL: none */
 	struct otlp_process *process;
 	struct text_buf bytes; /* of the spans that wait */
-	struct held *spans;
+	struct otlp_record *spans;
 	size_t nspans;
 	struct otlp_scope *older, *newer; /* among those not known; they count for nobody */
 	bool listed;
@@ -110,7 +104,7 @@ u64 otlp_scope_root(struct otlp_scope *scope)
 }
 
 static void pass(struct otlp_scopes *scopes, const struct otlp_scope *scope, char *bytes,
-		 const struct held *span)
+		 const struct otlp_record *span)
 {
 	for (u32 i = 0; i < span->ntraces; i++)
 		otlp_set_trace(scopes->encoding, bytes + span->traces[i], scope->root);
@@ -146,7 +140,7 @@ void otlp_scope_resolve_all(struct otlp_scopes *scopes)
 }
 
 static int add_held(struct otlp_scopes *scopes, struct otlp_scope *scope, const char *bytes,
-		    const struct held *span)
+		    const struct otlp_record *span)
 {
 	size_t before = scope->bytes.len;
 
@@ -160,20 +154,17 @@ static int add_held(struct otlp_scopes *scopes, struct otlp_scope *scope, const 
 	return 0;
 }
 
-int otlp_scope_hold(struct otlp_scopes *scopes, struct otlp_scope *scope,
-		    struct otlp_record *record)
+int otlp_scope_hold(struct otlp_scopes *scopes, struct otlp_scope *scope, char *bytes,
+		    const struct otlp_record *record)
 {
-	struct held span = {.len = (u32)record->bytes.len, .ntraces = record->ntraces};
 	int err;
 
-	for (u32 i = 0; i < record->ntraces; i++)
-		span.traces[i] = record->traces[i];
 	scope = last_of(scope);
 	if (scope->root) {
-		pass(scopes, scope, record->bytes.data, &span);
+		pass(scopes, scope, bytes, record);
 		return 0;
 	}
-	err = add_held(scopes, scope, record->bytes.data, &span);
+	err = add_held(scopes, scope, bytes, record);
 	if (err || scopes->held <= scopes->limit)
 		return err;
 	while (scopes->oldest && scopes->held > scopes->limit / 2)
@@ -185,7 +176,7 @@ int otlp_scope_hold(struct otlp_scopes *scopes, struct otlp_scope *scope,
 static void swap_held(struct otlp_scope *a, struct otlp_scope *b)
 {
 	struct text_buf bytes = a->bytes;
-	struct held *spans = a->spans;
+	struct otlp_record *spans = a->spans;
 	size_t nspans = a->nspans;
 
 	a->bytes = b->bytes;

@@ -36,9 +36,9 @@ void otlp_scope_unref(struct otlp_scopes *scopes, struct otlp_scope **scope);
 
 /* The root of its trace; 0: not known yet. */
 u64 otlp_scope_root(struct otlp_scope *scope);
-/* The record is of SCOPE. 0 or -ENOMEM. */
-int otlp_scope_hold(struct otlp_scopes *scopes, struct otlp_scope *scope,
-		    struct otlp_record *record);
+/* BYTES, of which RECORD tells, are a span of SCOPE. 0 or -ENOMEM. */
+int otlp_scope_hold(struct otlp_scopes *scopes, struct otlp_scope *scope, char *bytes,
+		    const struct otlp_record *record);
 /* SCOPE, if it is not known yet, is the trace of ROOT. */
 void otlp_scope_resolve(struct otlp_scopes *scopes, struct otlp_scope *scope, u64 root);
 /* … is the same trace as INTO. 0 or -ENOMEM. */

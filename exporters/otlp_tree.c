@@ -10,8 +10,8 @@
 #include "../user/util/grow.h"
 #include "hash.h"
 
-/* Spans of a path on a thread that are remembered: so many, fewer where there are many paths and threads, and more once
- * an async span has asked for an older one. */
+/* Spans of a path on a thread that are remembered: so many, fewer where there are many paths and threads or where no async
+ * span was seen yet, which most traces have none of, and more once one has asked for an older one. */
 #define LAST_FEW  8u
 #define LAST_MANY 256u
 #define LAST_MAX  4096u
@@ -101,6 +101,7 @@ static struct otlp_node *make_node(struct otlp_tree *tree, struct otlp_thread *t
 	node->stretch = path->def->kind == MODEL_ASYNC_SPAN ? node
 			: parent                            ? parent->stretch
 							    : NULL;
+	tree->has_async |= path->def->kind == MODEL_ASYNC_SPAN;
 	node->key = hash_text(hash_def(parent ? parent->key : thread->key, path->def), path->name);
 	return add_node(tree, node) ? NULL : TAKE_PTR(node);
 }
@@ -183,7 +184,7 @@ static int widen(struct otlp_node *node, u32 room)
 static int remember(struct otlp_tree *tree, struct otlp_node *node, const struct model_span *span,
 		    const struct otlp_where *where)
 {
-	u32 most = tree->nnodes < NODES_FEW ? LAST_MANY : LAST_FEW;
+	u32 most = tree->has_async && tree->nnodes < NODES_FEW ? LAST_MANY : LAST_FEW;
 	struct otlp_instance *at;
 	int err = 0;
 

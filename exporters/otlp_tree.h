@@ -39,7 +39,8 @@ struct otlp_node {
 	struct otlp_instance *last; /* the last that ended, by number */
 	u32 nlast;                  /* a power of two, or 0 */
 
-	/* The format's: events in the span that has not ended. */
+	/* The format's: its name, 1 more than the number; events in the span that has not ended. */
+	u32 name;
 	struct text_buf events;
 	u32 nevents, dropped_events;
 };
@@ -47,6 +48,7 @@ struct otlp_node {
 struct otlp_tree {
 	struct otlp_scopes scopes;
 	u64 seed;
+	bool has_async; /* one was seen */
 	struct otlp_node **nodes;
 	size_t nnodes;
 	struct pairmap nodes_of; /* thread, path ▸ number */

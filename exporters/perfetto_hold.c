@@ -3,7 +3,9 @@
 #include "perfetto_hold.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Instants that wait on one thread: more than it has levels. Beyond that the order of begins is left to chance. */
 #define HELD_MAX 1024u
@@ -51,6 +53,8 @@ void perfetto_hold_flush(struct perfetto_hold *hold, perfetto_write write, void 
 
 static int add(struct perfetto_hold *hold, const struct perfetto_begin *begin)
 {
+	struct perfetto_held *held;
+
 	if (hold->n == hold->room) {
 		u32 room = hold->room ? hold->room * 2 : 4;
 		struct perfetto_held *items = reallocarray(hold->items, room, sizeof(*items));
@@ -60,7 +64,12 @@ static int add(struct perfetto_hold *hold, const struct perfetto_begin *begin)
 		hold->items = items;
 		hold->room = room;
 	}
-	hold->items[hold->n++] = (struct perfetto_held){.begin = *begin, .span = *begin->span};
+	held = &hold->items[hold->n++];
+	held->begin = *begin;
+	/* The labels that there are: most spans have none. */
+	memcpy(&held->span, begin->span,
+	       offsetof(struct model_span, labels) +
+		       begin->span->nlabels * sizeof(*begin->span->labels));
 	return 0;
 }
 

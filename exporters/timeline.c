@@ -6,10 +6,7 @@
 #include "stacks.h"
 #include "timeline_impl.h"
 
-/* Items at one time: 48 bytes each, in arrays that are up to twice as long. */
-#define ITEMS_MAX (1ull << 20)
-
-int timeline_new(const struct export_options *o, struct timeline **out)
+int timeline_new(const struct export_options *o, u64 room, struct timeline **out)
 {
 	CLEANUP(timeline_impl_free) struct timeline_impl *t = calloc(1, sizeof(*t));
 	int err;
@@ -17,7 +14,7 @@ int timeline_new(const struct export_options *o, struct timeline **out)
 	if (!t)
 		return -ENOMEM;
 	t->options = *o;
-	t->capacity = ITEMS_MAX;
+	t->capacity = room;
 	t->public.start_ns = UINT64_MAX;
 	err = strtab_new(&t->labels);
 	if (err)
@@ -85,8 +82,8 @@ static u64 add(u64 a, u64 b)
 /* Whether INTO took ITEM, which starts no earlier. */
 static bool merge(struct timeline_item *into, const struct timeline_item *item, u64 grain)
 {
-	if (!grain || length(into) >= grain || length(item) >= grain ||
-	    into->start_ns / grain != item->start_ns / grain ||
+	if (length(into) >= grain || length(item) >= grain ||
+	    (into->start_ns ^ item->start_ns) >= grain || /* another cell */
 	    into->count > UINT32_MAX - item->count)
 		return false;
 	if (item->end_ns > into->end_ns)
@@ -139,10 +136,10 @@ void timeline_merge(struct timeline_impl *t, u64 limit)
 
 	/* With a grain beyond the whole there is an item left for each row, and no more to be merged. */
 	while (t->public.nitems > limit && *grain <= span) {
-		if (*grain)
-			*grain *= 2;
-		else
-			*grain = (span >> 20) + 1;
+		if (!*grain)
+			for (*grain = 1; *grain < span >> 20;)
+				*grain *= 2;
+		*grain *= 2;
 		for (u32 i = 0; i < t->nrows; i++)
 			merge_row(t, &t->rows[i]);
 	}
@@ -260,7 +257,7 @@ static int put_item(struct timeline_impl *t, struct timeline_row *row,
 		return err;
 	row->items[row->nitems++] = *item;
 	if (++t->public.nitems >= t->capacity) {
-		timeline_merge(t, ITEMS_MAX / 4 * 3);
+		timeline_merge(t, t->capacity / 4 * 3);
 		/* More rows than that: paths times threads, which the trace keeps in any case. */
 		if (t->public.nitems > t->capacity / 4 * 3)
 			t->capacity = t->public.nitems * 2;

@@ -6,7 +6,8 @@
  *
  * Up to a limit every span stands for itself. Beyond it there is a grain: spans shorter than that, in one row and one
  * cell of so much time, become one item, which tells how many they are, how long they took together and the label of the
- * longest. The grain doubles whenever the limit is reached again, so that long spans always stay what they are.
+ * longest. The grain, a power of two, doubles whenever the limit is reached again, so that long spans always stay what
+ * they are.
  */
 #ifndef SPANTRACE_TIMELINE_H
 #define SPANTRACE_TIMELINE_H
@@ -60,7 +61,8 @@ struct timeline {
 	u64 nomitted; /* async spans without a lane */
 };
 
-int timeline_new(const struct export_options *o, struct timeline **out);
+/* ROOM: items at one time, 48 bytes each in arrays that are up to twice as long; more where there are as many rows. */
+int timeline_new(const struct export_options *o, u64 room, struct timeline **out);
 void timeline_free(struct timeline **timeline);
 /* 0 or -ENOMEM. */
 int timeline_add(struct timeline *timeline, const struct model_span *span);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Asks Perfetto's trace_processor, as WebAssembly, what it made of a file:
+// Asks Perfetto's trace_processor, as WebAssembly, what it made of files:
 //
-//   node perfetto.js FOLDER FILE SQL…      FOLDER holds engine_bundle.js and trace_processor.wasm
+//   node perfetto.js FOLDER      FOLDER holds engine_bundle.js and trace_processor.wasm
 //
-// Prints a line of JSON for each SQL: its rows, each an array; numbers of more than 53 bits are strings.
+// Each line of input is a question, {"file": PATH, "queries": [SQL…]}, each line of output its answer, {"rows": …}: for
+// each SQL its rows, each an array; numbers of more than 53 bits are strings. Or {"error": TEXT}. The engine starts once.
 "use strict";
 const fs = require("fs");
 const path = require("path");
 
 const node = global.process;
-const [folder, file, ...queries] = process.argv.slice(2);
+const readline = require("readline");
+const folder = process.argv[2];
 
 // --- protobuf, as much as the engine's own protocol needs ---------------------------------------------
 
@@ -67,7 +69,7 @@ class Reader {
 
 // --- the engine ----------------------------------------------------------------------------------------
 
-const APPEND = 1, FINALIZE = 2, QUERY = 3;
+const APPEND = 1, FINALIZE = 2, QUERY = 3, RESET = 11;
 const replies = [];
 let pending = Buffer.alloc(0);
 let engine;
@@ -179,13 +181,14 @@ function start() {
 	engine = {send: (bytes) => port.onmessage({data: bytes})};
 }
 
-async function main() {
+let seq = 0;
+
+function answer(file, queries) {
 	const data = fs.readFileSync(file);
 	const size = 16 << 20;
-	let seq = 0;
 
-	start();
-	await new Promise(setImmediate);
+	pending = Buffer.alloc(0);
+	ask(seq++, RESET);
 	for (let at = 0; at < data.length; at += size) {
 		for (const reply of ask(seq++, APPEND, bytesField(101, data.subarray(at, at + size)))) {
 			for (const [number, value] of new Reader(reply[201] || Buffer.alloc(0)).fields())
@@ -194,10 +197,28 @@ async function main() {
 		}
 	}
 	ask(seq++, FINALIZE);
-	return queries.map((sql) => JSON.stringify(query(seq++, sql)) + "\n").join("");
+	return queries.map((sql) => query(seq++, sql));
 }
 
-main().then((text) => process.stdout.write(text, () => process.exit(0)), (error) => {
-	process.stderr.write(`${error.stack}\n`);
-	process.exit(1);
+function say(reply) {
+	node.stdout.write(JSON.stringify(reply) + "\n");
+}
+
+async function main() {
+	start();
+	await new Promise(setImmediate);
+	for await (const line of readline.createInterface({input: node.stdin})) {
+		const question = JSON.parse(line);
+
+		try {
+			say({rows: answer(question.file, question.queries)});
+		} catch (error) {
+			say({error: error.stack});
+		}
+	}
+}
+
+main().catch((error) => {
+	node.stderr.write(`${error.stack}\n`);
+	node.exit(1);
 });

@@ -108,7 +108,7 @@ def attributes_of_json(pairs):
 
 def of_json(text):
     """The same; each line is a request."""
-    for line in text.splitlines():
+    for line in text.removesuffix("\n").split("\n"):
         for resource_spans in json.loads(line)["resourceSpans"]:
             resource = attributes_of_json(resource_spans["resource"]["attributes"])
             for scope in resource_spans["scopeSpans"]:

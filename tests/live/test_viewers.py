@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import zipfile
@@ -61,6 +62,41 @@ def engine():
     return folder
 
 
+class Engine:
+    """trace_processor, started once for all files: the start is what takes time."""
+    process = None
+
+    @classmethod
+    def ask(cls, path, queries):
+        """The rows of each query."""
+        if not cls.process:
+            cls.process = subprocess.Popen(["node", HERE + "/perfetto.js", engine()], text=True, encoding="utf-8",
+                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        print(json.dumps({"file": path, "queries": queries}), file=cls.process.stdin, flush=True)
+        watchdog = threading.Timer(300, cls.process.kill)
+        watchdog.start()
+        line = cls.process.stdout.readline()
+        watchdog.cancel()
+        if not line:
+            cls.stop()
+            raise AssertionError(f"{path}: trace_processor died or took more than 300 s")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise AssertionError(f"{path}: {answer['error']}")
+        return answer["rows"]
+
+    @classmethod
+    def stop(cls):
+        if cls.process:
+            cls.process.kill()
+            cls.process.communicate()
+        cls.process = None
+
+
+def tearDownModule():
+    Engine.stop()
+
+
 def speedscope(*files):
     """What speedscope made of each file, in its own format."""
     if not CHROMIUM or not shutil.which("npm"):
@@ -96,13 +132,8 @@ class Loaded:
     """What trace_processor has of a file, times from the start of the trace."""
 
     def __init__(self, path):
-        done = subprocess.run(["node", HERE + "/perfetto.js", engine(), path, SLICES, ARGS, FLOWS, COUNTERS, STATS,
-                               THREADS, CLOCKS],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
-        if done.returncode:
-            raise AssertionError(done.stderr.decode(errors="replace"))
+        answers = Engine.ask(path, [SLICES, ARGS, FLOWS, COUNTERS, STATS, THREADS, CLOCKS])
         self.is_json = path.endswith(".json")
-        answers = [json.loads(line) for line in done.stdout.strip().split(b"\n")]
         slices, args, flows, counters, self.errors, threads, self.clocks = answers
         sets = collections.defaultdict(dict)
         for number, key, value in args:

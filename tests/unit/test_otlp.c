@@ -297,6 +297,42 @@ static void test_losses(void **state)
 		strstr(r->bytes, "{\"key\":\"ring_full\",\"value\":{\"intValue\":\"17\"}}"));
 }
 
+/* A whole trace says nothing of a share. */
+static void test_sampled(void **state)
+{
+	struct recorded *r = *state;
+
+	for (u32 i = 0; i < 2; i++) {
+		r->run.sample_ppb = i * 250000000;
+		record_begin(r);
+		at(r, REC_ONE, REC_A, 10, 20);
+		record_finish(r);
+		assert_int_equal(!!strstr(r->bytes,
+					  "{\"key\":\"spantrace.sampled_root_spans\",\"value\":"
+					  "{\"stringValue\":\"25 %\"}}"),
+				 i);
+		assert_int_equal(!!strstr(r->bytes, "sampled"), i);
+	}
+}
+
+static void test_allocations(void **state)
+{
+	struct recorded *r = *state;
+	struct model_span span = recorded_span(r, REC_ONE, REC_A, REC_START, 10, 10);
+
+	record_begin(r);
+	record_span(r, &span);
+	record_finish(r);
+	assert_null(strstr(r->bytes, "span.alloc"));
+	span.alloc = (struct model_alloc){.objects = 3, .bytes = 4096};
+	record_begin(r);
+	record_span(r, &span);
+	record_finish(r);
+	assert_non_null(strstr(r->bytes,
+			       "{\"key\":\"span.alloc_objects\",\"value\":{\"intValue\":\"3\"}},"
+			       "{\"key\":\"span.alloc_bytes\",\"value\":{\"intValue\":\"4096\"}}"));
+}
+
 static int keep(void *to, struct text_buf *request)
 {
 	u32 *n = to;
@@ -331,9 +367,9 @@ static void test_requests(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(test_thread_spans), CASE(test_async), CASE(test_async_under_async),
-		CASE(test_events),       CASE(test_names), CASE(test_losses),
-		CASE(test_requests),
+		CASE(test_thread_spans), CASE(test_async),       CASE(test_async_under_async),
+		CASE(test_events),       CASE(test_names),       CASE(test_losses),
+		CASE(test_sampled),      CASE(test_allocations), CASE(test_requests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

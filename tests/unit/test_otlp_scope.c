@@ -53,13 +53,10 @@ static int teardown(void **state)
 
 static void hold(struct fixture *f, struct otlp_scope *scope, char name)
 {
-	struct otlp_record record = {.traces = {1}, .ntraces = 1};
-	char none[ID] = {0};
+	const struct otlp_record record = {.len = 1 + ID, .traces = {1}, .ntraces = 1};
+	char bytes[1 + ID] = {name};
 
-	text_add(&record.bytes, &name, 1);
-	text_add(&record.bytes, none, sizeof(none));
-	assert_int_equal(otlp_scope_hold(&f->scopes, scope, &record), 0);
-	text_buf_free(&record.bytes);
+	assert_int_equal(otlp_scope_hold(&f->scopes, scope, bytes, &record), 0);
 }
 
 /* The span NAME was handed on once, to the trace of ROOT. */

@@ -49,7 +49,7 @@ static int setup(void **state)
 	f->profile.threads = f->rows;
 	f->profile.nthreads = 3;
 	o.value = EXPORT_BUSY;
-	assert_int_equal(timeline_new(&o, &f->timeline), 0);
+	assert_int_equal(timeline_new(&o, 1 << 20, &f->timeline), 0);
 	*state = f;
 	return 0;
 }
@@ -285,7 +285,7 @@ static void test_memory(void **state)
 
 	timeline_free(&f->timeline);
 	o.value = EXPORT_ALLOC_SPACE;
-	assert_int_equal(timeline_new(&o, &f->timeline), 0);
+	assert_int_equal(timeline_new(&o, 1 << 20, &f->timeline), 0);
 	row.work.alloc_bytes = 300;
 	f->profile.metrics |= METRIC_ALLOC;
 	f->profile.rows = &row;

@@ -281,9 +281,13 @@ bool outputs_want_totals(const struct outputs *outputs)
 {
 	size_t i;
 
-	for (i = 0; i < outputs->n; i++)
-		if (!outputs->items[i].exporter.ops->spans_only)
+	for (i = 0; i < outputs->n; i++) {
+		const struct exporter *e = &outputs->items[i].exporter;
+		bool is_time = export_value_unit(e->options.value)[0] == 'n';
+
+		if (!e->ops->spans_only && !(e->ops->times_of_spans && is_time))
 			return true;
+	}
 	return false;
 }
 
