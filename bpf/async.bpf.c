@@ -12,6 +12,8 @@ struct async_place {
 	u32 path;
 	u32 site; /* of the marker that makes it */
 	u64 id;   /* of the async span, where that is one */
+	u32 named; /* knob_ids: definition of the parent that is named, plus 1; 0: what is open on the thread */
+	u32 reserved;
 };
 
 static long parent_step(u32 i, struct parent_search *s)
@@ -36,6 +38,7 @@ static __always_inline void place_on_top(struct thread_state *t, struct async_pl
 
 	place->path = top ? top->path : PATH_ROOT;
 	place->id = top && top->flags & FRAME_ASYNC && !is_left_out(top) ? top->id : 0;
+	place->named = 0;
 }
 
 /* The place of a new async span: under the parent it names, else on this thread. */
@@ -64,6 +67,7 @@ static __noinline void async_parent(struct pt_regs *ctx, struct thread_state *t,
 	}
 	place->path = s.path;
 	place->id = s.key.id;
+	place->named = s.key.def + 1;
 }
 
 /* Sends the record of an async span that is over. */
@@ -155,6 +159,28 @@ static __noinline int end_reused(const struct wire_async_key *key, bool left_out
 	return 0;
 }
 
+/* Gives a span that was made at PLACE its ids: those of its parent, and its own. In the table, for there is no room for them
+ * on the stack. */
+static __noinline void ids_of_async(struct thread_state *t, const struct wire_async_key *key,
+				    const struct async_place *place)
+{
+	struct wire_async_key parent_key = {.id = place->id, .process = t->process};
+	struct wire_async *span = bpf_map_lookup_elem(&async_spans, key), *parent;
+
+	if (!span)
+		return;
+	if (place->named) {
+		parent_key.def = place->named - 1;
+		parent = bpf_map_lookup_elem(&async_spans, &parent_key);
+		if (parent)
+			span->ids = parent->ids;
+	} else {
+		ids_of_top(t, &span->ids);
+	}
+	if (span->head.flags & WIRE_LABELS)
+		ids_of_labels(&span->ids, place->site, span->labels);
+}
+
 static __always_inline int make_async(struct thread_state *t, const struct wire_async_key *key,
 				      const struct async_place *place, const u64 *labels)
 {
@@ -168,6 +194,8 @@ static __always_inline int make_async(struct thread_state *t, const struct wire_
 		return -1;
 	else
 		put_async(t, key, place, labels, BPF_ANY);
+	if (knob_ids)
+		ids_of_async(t, key, place);
 	if (knob_counts)
 		count_begun(key->def);
 	return 0;
@@ -282,6 +310,8 @@ HIT_PROGRAM("uprobe", async_enter)
 	f->path = place.path;
 	f->row = row_of(t, place.path);
 	f->id = key.id;
+	if (knob_ids && span)
+		ids_to_frame(f, &span->ids);
 	start_frame(t, task, f);
 	return 0;
 }

@@ -193,8 +193,8 @@ static __always_inline bool batch_leaf(struct batch_walk *walk, struct batch *b,
 	struct wire_row *row;
 	struct frame *top;
 
-	/* Counted, metered and sampled one by one. */
-	if (knob_counts || may_leave_out())
+	/* Counted, metered, sampled and labelled one by one. */
+	if (knob_counts || may_leave_out() || knob_ids)
 		return false;
 	if (unlikely(ops[0].what != walk->b->leaf.enter || ops[1].what != walk->b->leaf.exit) &&
 	    !batch_is_leaf(walk, k, ops[0].what, ops[1].what))

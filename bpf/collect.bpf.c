@@ -37,6 +37,7 @@ static long write_open(u32 i, struct open_walk *walk)
 	}
 	fill_usage(&record.usage, f, &walk->t->usage);
 	fill_alloc(&record, walk->t, f);
+	ids_of_frame(&record.ids, f);
 	bpf_seq_write(walk->ctx->meta->seq, &record, sizeof(record));
 	return 0;
 }

@@ -14,6 +14,7 @@ const volatile bool knob_alloc;         /* allocations are counted */
 const volatile bool knob_heap;          /* live blocks are followed */
 const volatile bool knob_returns_kill;  /* who is under seccomp dies of a probed return */
 const volatile bool knob_never;         /* set by nobody: see guard.bpf.h */
+const volatile bool knob_ids;           /* ids of a trace go down to the spans inside */
 const volatile bool knob_counts; /* spans and events are counted, no record is sent of them */
 const volatile u32 knob_sample;  /* --alloc-sample, in bytes; 0: every allocation counts */
 const volatile u32 sample_log[SAMPLE_LOG_SIZE];

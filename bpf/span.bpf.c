@@ -108,6 +108,8 @@ static __always_inline int enter_span(struct pt_regs *ctx, bool texts)
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
 		f->flags |= FRAME_LABELS;
 		read_labels(ctx, cookie, f->labels, texts);
+		if (knob_ids)
+			ids_of_frame_labels(f, cookie);
 	}
 	start_frame(t, task, f);
 	return 0;

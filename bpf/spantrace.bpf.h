@@ -35,6 +35,9 @@ struct usage {
 #define FRAME_LABELS 0x4u
 #define FRAME_SHED \
 	0x8u /* its definition is shed: no record is sent, its path is that of what is below it */
+/* Bits of the kinds of its ids, and where those are. */
+#define FRAME_IDS_SHIFT 4
+#define FRAME_IDS       (WIRE_ID_KINDS << FRAME_IDS_SHIFT)
 #define FRAME_RECURSIVE SITE_RECURSIVE << 8
 
 struct frame {
@@ -55,7 +58,10 @@ struct frame {
 	u64 labels[LABELS_MAX];              /* FRAME_LABELS */
 	struct wire_alloc_counts alloc_base; /* the thread's when it began */
 	struct wire_alloc_counts self_alloc;
+	u64 ids[IDS]; /* FRAME_IDS */
 };
+
+_Static_assert(!(FRAME_IDS & (FRAME_SHED | (FRAME_RECURSIVE))), "flags of their own");
 
 /* Why a thread is in the kernel, knob_cpu_exact. */
 enum stay {

@@ -7,6 +7,7 @@
 #define SPANTRACE_STACK_BPF_H
 
 #include "count.bpf.h"
+#include "ids.bpf.h"
 #include "path.bpf.h"
 
 static __always_inline u64 def_bit(u32 def)
@@ -96,6 +97,8 @@ static __always_inline void emit_whole(struct thread_state *t, const struct fram
 	}
 	if (size > WIRE_SPAN_LABELLED)
 		fill_alloc(record, t, f);
+	if (size > WIRE_SPAN_ALLOC)
+		ids_of_frame(&record->ids, f);
 	set_head(&record->head, size, WIRE_SPAN, flags, t->serial);
 	record->path = f->path;
 	record->site = f->site;
@@ -155,7 +158,8 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 			add_segment(t, f, now, moved);
 		return;
 	}
-	if (likely(!moved && !allocated && !(f->flags & (FRAME_ASYNC | FRAME_LABELS)))) {
+	if (likely(!moved && !allocated &&
+		   !(f->flags & (FRAME_ASYNC | FRAME_LABELS | FRAME_IDS)))) {
 		if (knob_usage && system)
 			emit_short(t, f, now, system, flags, WIRE_SPAN_SPLIT);
 		else
@@ -166,8 +170,10 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 		flags |= WIRE_SEGMENT;
 		add_segment(t, f, now, moved);
 	}
-	if (allocated)
+	if (knob_ids && f->flags & FRAME_IDS)
 		emit_whole(t, f, now, flags, sizeof(struct wire_span));
+	else if (allocated)
+		emit_whole(t, f, now, flags, WIRE_SPAN_ALLOC);
 	else if (f->flags & FRAME_LABELS)
 		emit_whole(t, f, now, flags, WIRE_SPAN_LABELLED);
 	else
@@ -202,6 +208,8 @@ static __always_inline struct frame *push(struct thread_state *t, struct task_st
 		f->self_alloc = (struct wire_alloc_counts){};
 	}
 	f->open_mask = t->open_mask;
+	if (knob_ids)
+		ids_inherit(t, f);
 	return f;
 }
 

@@ -55,6 +55,7 @@
 #define BATCH_SOURCES_MAX 4
 
 #define LABELS_MAX  4
+#define IDS         2          /* labels that spans inherit */
 #define STRING_MAX  256        /* of a label's text, NUL included; the rest is cut */
 #define STRINGS_MAX (1u << 17) /* distinct ones in a trace */
 #define NAMES_MAX   (1u << 14) /* of those, the ones that spans are called by */

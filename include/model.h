@@ -108,6 +108,8 @@ struct model_span {
 	u32 flags;
 	u32 nlabels;
 	struct model_label labels[MODEL_MAX_LABELS];
+	u32 ninherited; /* labels that rows have of it where it has none of its own by that key */
+	const struct model_label *inherited; /* borrowed for the call */
 };
 
 struct model_event {

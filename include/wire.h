@@ -41,7 +41,9 @@ struct wire_site {
 		[LABELS_MAX]; /* of the texts among them; OPERAND_NONE: they end with a NUL */
 	struct operand name[NAME_TEXTS]; /* SITE_HAS_NAME: as labels */
 	struct operand name_lengths[NAME_TEXTS];
-	u32 strings;           /* bit I: label I is the address of a text */
+	u32 strings; /* bit I: label I is the address of a text */
+	u8 ids[IDS]; /* label that is inherited as number I, counted from 1; 0: none */
+	u8 reserved[2];
 	u8 max[LABELS_MAX];    /* bytes of that text that are kept */
 	char joint[JOINT_MAX]; /* between two texts of a name */
 	u32 joint_length;
@@ -197,9 +199,21 @@ struct wire_alloc_counts {
 	u64 bytes;
 };
 
+/* Of kinds, for the inherited label I: it is there, and it is the name of a string. */
+#define WIRE_ID(i)      (1u << (i))
+#define WIRE_ID_TEXT(i) (1u << (IDS + (i)))
+#define WIRE_ID_KINDS   (WIRE_ID_TEXT(IDS) - 1)
+
+/* Labels that a span has from what it stands in, unless it has its own: the ids of a trace. */
+struct wire_ids {
+	u64 values[IDS]; /* as labels */
+	u32 kinds;
+	u32 reserved;
+};
+
 /* A thread span at its exit, or a segment of an async span. Most spans were never off the CPU and never
  * faulted: those end after their system time or, without any, before it. A segment is always whole. What
- * has no labels ends before them, what allocated nothing behind them. */
+ * has no labels ends before them, what allocated nothing behind them, what has no ids before those. */
 struct wire_span {
 	struct wire_head head;
 	u32 path;
@@ -212,12 +226,14 @@ struct wire_span {
 	u64 labels[LABELS_MAX]; /* numbers, or names of strings */
 	struct wire_alloc_counts alloc;
 	struct wire_alloc_counts self_alloc;
+	struct wire_ids ids;
 };
 
 #define WIRE_SPAN_SHORT    40u
 #define WIRE_SPAN_SPLIT    56u  /* and the system time */
 #define WIRE_SPAN_WHOLE    112u /* all but labels and allocations */
-#define WIRE_SPAN_LABELLED 144u /* all but allocations */
+#define WIRE_SPAN_LABELLED 144u /* all but allocations and ids */
+#define WIRE_SPAN_ALLOC    176u /* all but ids */
 
 /* An async span at its close. The table's value while it lives. */
 struct wire_async {
@@ -245,6 +261,7 @@ struct wire_async {
 	u64 labels[LABELS_MAX];
 	struct wire_alloc_counts alloc;
 	struct wire_alloc_counts self_alloc;
+	struct wire_ids ids;
 };
 
 struct wire_event {
@@ -398,15 +415,16 @@ _Static_assert(sizeof(struct wire_head) == 8, "wire layout");
 _Static_assert(sizeof(struct wire_usage) == 64, "wire layout");
 _Static_assert(sizeof(struct wire_batch_file) == 24, "wire layout");
 _Static_assert(sizeof(struct wire_path) == 16, "wire layout");
-_Static_assert(sizeof(struct wire_site) == 240, "wire layout");
-_Static_assert(sizeof(struct wire_span) == 176, "wire layout");
+_Static_assert(sizeof(struct wire_site) == 248, "wire layout");
+_Static_assert(sizeof(struct wire_span) == 200, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, usage) == WIRE_SPAN_SHORT, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, usage.off_ns) == WIRE_SPAN_SPLIT,
 	       "wire layout");
-_Static_assert(sizeof(struct wire_async) == 216, "wire layout");
+_Static_assert(sizeof(struct wire_async) == 240, "wire layout");
 _Static_assert(sizeof(struct wire_event) == 64, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, labels) == WIRE_SPAN_WHOLE, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, alloc) == WIRE_SPAN_LABELLED, "wire layout");
+_Static_assert(__builtin_offsetof(struct wire_span, ids) == WIRE_SPAN_ALLOC, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_event, labels) == WIRE_EVENT_SHORT, "wire layout");
 _Static_assert(sizeof(struct wire_thread) == 64, "wire layout");
 _Static_assert(sizeof(struct wire_thread_end) == 48, "wire layout");

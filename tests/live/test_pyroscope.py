@@ -121,6 +121,37 @@ class Push(PyroscopeTest):
             expected[tuple(sorted(labels.items()))] = 1
         self.assertEqual(got, expected)
 
+    def by_id(self, key, value, profiles):
+        """{id: {"outer;inner": total}} of the samples with label KEY; those without it under None."""
+        got = {}
+        for profile in profiles:
+            for sample in profile["samples"]:
+                paths = got.setdefault(sample["labels"].get(key), {})
+                path = ";".join(name.removeprefix("pushed:") for name in reversed(sample["stack"]))
+                paths[path] = paths.get(path, 0) + sample["values"][value]
+        return got
+
+    def test_spans_inside(self):
+        """The profile of a span with an id is all that ran inside it, on whatever thread; but not what has its own id."""
+        count = 20
+        trace = self.push("--by", "trace_id", "--by", "span_id", "--", PUSHED, count, "tree")
+        self.assertEqual((trace.status, trace.stderr), (0, ""))
+        profiles = self.server.profiles(__name__="wall")
+        self.assert_same(trace, self.server.profiles())
+        own = {"call": 1, "call;part": 1, "call;job": 1, "call;job;part": 1, "call;job;task": 1}
+        query = {"call;query": 1, "call;query;part": 1}
+        spans = self.by_id("span_id", "count", profiles)
+        self.assertEqual(spans, {None: {"part": 1}, **{f"{n + 0x100:016x}": own for n in range(count)},
+                                 **{f"{n + 0x1000:016x}": query for n in range(count)}})
+        self.assertEqual(self.by_id("trace_id", "count", profiles),
+                         {None: {"part": 1}, **{f"{n + 0xabc:032x}": {**own, **query} for n in range(count)}})
+        # What ran on the call's own thread is all that it was busy with.
+        busy = {row["labels"]["trace_id"]: row["busy_ns"] for row in trace.rows("pushed:call")}
+        self.assertEqual({id_: sum(v for path, v in paths.items() if path != "call;job;part" and path != "call;job")
+                          for id_, paths in self.by_id("trace_id", "wall_busy", profiles).items() if id_}, busy)
+        self.assertEqual({label for p in profiles for s in p["samples"] for label in s["labels"]},
+                         {"trace_id", "span_id"})
+
     def test_split(self):
         """More samples than the server takes in one profile."""
         trace = self.push("--by", "number", "--", PUSHED, 20000, interval="100s")

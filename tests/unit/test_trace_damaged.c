@@ -43,10 +43,11 @@ static void test_sizes(void **state)
 {
 	static const struct {
 		u8 kind;
-		u16 good[4];
+		u16 good[6];
 	} kinds[] = {
 		{WIRE_SPAN,
-		 {WIRE_SPAN_SHORT, WIRE_SPAN_SPLIT, WIRE_SPAN_WHOLE, sizeof(struct wire_span)}},
+		 {WIRE_SPAN_SHORT, WIRE_SPAN_SPLIT, WIRE_SPAN_WHOLE, WIRE_SPAN_LABELLED,
+		  WIRE_SPAN_ALLOC, sizeof(struct wire_span)}},
 		{WIRE_ASYNC, {sizeof(struct wire_async)}},
 		{WIRE_EVENT, {WIRE_EVENT_SHORT, sizeof(struct wire_event)}},
 		{WIRE_THREAD, {sizeof(struct wire_thread)}},
@@ -68,14 +69,14 @@ static void test_sizes(void **state)
 		for (size = 0; size < sizeof(record); size++) {
 			record.span.head =
 				(struct wire_head){.size = (u16)size, .kind = kinds[i].kind};
-			for (j = 0; j < 4 && (!size || size != kinds[i].good[j]); j++)
+			for (j = 0; j < 6 && (!size || size != kinds[i].good[j]); j++)
 				;
-			if (j == 4)
+			if (j == 6)
 				check_damaged(t, &record, size < 8 ? 8 : size);
 		}
 	record.span.path = PATH_A;
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		for (j = 0; j < 4 && kinds[i].good[j]; j++) {
+		for (j = 0; j < 6 && kinds[i].good[j]; j++) {
 			const u64 before = trace_damaged(t->trace);
 
 			record.span.head =

@@ -170,6 +170,35 @@ static void test_blocks_in_use(void **state)
 	assert_int_equal(threads(t), 0);
 }
 
+/* Rows that ids split off go once they were told, of a thread that lives too; what has none stays, and nothing is told twice. */
+static void test_rows_with_labels(void **state)
+{
+	static const char *const by[] = {"span_id"};
+	struct wire_span span = make_span(1, PATH_A, 10, 5, 5);
+	struct traced *t = *state;
+
+	trace_split_by(t->trace, by, 1);
+	feed_thread(t, 1, 1, 1, "app");
+	feed_span(t, 1, PATH_A, 10, 5, 5);
+	span.head.size = sizeof(span);
+	span.ids.kinds = WIRE_ID(1);
+	for (u32 round = 0; round < 3; round++) {
+		for (span.ids.values[1] = 0; span.ids.values[1] < 1000; span.ids.values[1]++)
+			feed(t, &span);
+		/* What was not told yet stays. */
+		trace_forget_ended(t->trace, SECOND, true);
+		assert_int_equal(t->trace->rows.used, 1001);
+		tell(t);
+		assert_int_equal(t->profile.nrows, round ? 1000 : 1001);
+		for (size_t i = 0; i < t->profile.nrows; i++)
+			assert_int_equal(t->profile.rows[i].count, 1);
+		trace_forget_ended(t->trace, SECOND, true);
+		assert_int_equal(t->trace->rows.used, 1);
+		assert_int_equal(threads(t), 1);
+	}
+	assert_int_equal(traced_row(t, 1, PATH_A)->count, 1);
+}
+
 /* Nobody asked: nothing is noted, nothing goes. */
 static void test_others_keep_all(void **state)
 {
@@ -192,6 +221,7 @@ int main(void)
 		TEST(test_without_intervals),
 		TEST(test_many),
 		TEST(test_blocks_in_use),
+		TEST(test_rows_with_labels),
 		cmocka_unit_test_setup_teardown(test_others_keep_all, traced_setup,
 						traced_teardown),
 	};

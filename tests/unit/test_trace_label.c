@@ -281,6 +281,67 @@ static void test_texts(void **state)
 	check_label(&sunk.span.labels[0], "method", "<lost>", 0);
 }
 
+/* Ids come down to a span; its own label by that key wins, also where it is of another kind; sinks are told none of it. */
+static void test_inherited(void **state)
+{
+	static const char *const keys[] = {"span_id", "size"};
+	static const char *const by[] = {"span_id", "trace_id"};
+	struct wire_span span = make_span(1, PATH_A, 1000, 10, 10);
+	struct wire_async job = make_async(1, PATH_JOB, 7, 1000, 2000);
+	struct sunk sunk = {0};
+	const struct trace_sink sink = {.context = &sunk, .span = sink_span};
+	struct traced *t = *state;
+	const struct model_row *row;
+
+	assert_int_equal(trace_add_sink(t->trace, &sink), 0);
+	assert_int_equal(trace_add_site(t->trace, SITE, keys, 2, 0), 0);
+	trace_split_by(t->trace, by, 2);
+	feed_text(t, NAME_GET, "0af7651916cd43dd8448eb211c80319c");
+	span.head.size = sizeof(span);
+	span.ids.values[0] = NAME_GET;
+	span.ids.values[1] = 5;
+	span.ids.kinds = WIRE_ID(0) | WIRE_ID_TEXT(0) | WIRE_ID(1);
+	feed(t, &span);
+	assert_int_equal(sunk.span.nlabels, 0);
+	span.head.flags = WIRE_LABELS;
+	span.site = SITE;
+	span.labels[0] = 6;
+	feed(t, &span);
+	assert_int_equal(sunk.span.nlabels, 2);
+	job.ids = span.ids;
+	job.ids.kinds = WIRE_ID(1);
+	feed(t, &job);
+	/* A kind alone is no id; a record that ends before them has none. */
+	span.head.flags = 0;
+	span.ids.kinds = WIRE_ID_TEXT(0) | WIRE_ID_TEXT(1);
+	feed(t, &span);
+	span.ids.kinds = WIRE_ID_KINDS;
+	span.head.size = WIRE_SPAN_ALLOC;
+	feed(t, &span);
+	row = traced_profile(t)->rows;
+	assert_int_equal(t->profile.nrows, 4);
+	assert_int_equal(row[0].nlabels, 0);
+	assert_int_equal(row[0].count, 2);
+	for (u32 i = 1; i < 3; i++) {
+		assert_int_equal(row[i].nlabels, 2);
+		assert_int_equal(row[i].count, 1);
+		check_label(&row[i].labels[0], "span_id", NULL, 4 + i);
+		check_label(&row[i].labels[1], "trace_id", "0af7651916cd43dd8448eb211c80319c", 0);
+	}
+	assert_int_equal(row[3].nlabels, 1);
+	check_label(&row[3].labels[0], "span_id", NULL, 5);
+	assert_int_equal(trace_damaged(t->trace), 0);
+}
+
+static void test_id_numbers(void **state)
+{
+	(void)state;
+	assert_int_equal(trace_id_number("trace_id"), 1);
+	assert_int_equal(trace_id_number("span_id"), 2);
+	assert_int_equal(trace_id_number("span_id2"), 0);
+	assert_int_equal(trace_id_number(""), 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, traced_setup, traced_teardown)
 
 int main(void)
@@ -294,6 +355,8 @@ int main(void)
 		TEST(test_mixed_values),
 		TEST(test_sites),
 		TEST(test_texts),
+		TEST(test_inherited),
+		TEST(test_id_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

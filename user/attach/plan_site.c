@@ -229,5 +229,8 @@ int plan_describe_texts(struct plan *plan, struct trace *trace, const struct pla
 	if (err || !g.n)
 		return err;
 	*flags |= SITE_HAS_LABELS;
+	for (u32 i = 0; i < g.n; i++)
+		if (trace_id_number(g.keys[i]))
+			row->ids[trace_id_number(g.keys[i]) - 1] = (u8)(i + 1);
 	return trace_add_site(trace, plan->next_site, g.keys, g.n, row->strings);
 }

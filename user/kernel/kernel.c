@@ -116,6 +116,7 @@ static int kernel_configure(struct kernel *kernel, const struct kernel_options *
 	skel->rodata->knob_alloc = options->alloc;
 	skel->rodata->knob_heap = options->heap;
 	skel->rodata->knob_returns_kill = options->returns_kill;
+	skel->rodata->knob_ids = options->ids;
 	skel->rodata->knob_counts = options->counts;
 	skel->rodata->knob_eager_forks = options->eager_forks;
 	skel->rodata->knob_usage = options->usage;

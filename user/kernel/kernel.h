@@ -22,6 +22,7 @@ struct kernel_options {
 	u32 pid_ns;  /* inode of the PID namespace that pids are of; 0: the machine's first one */
 	u32 rows;    /* room for totals in rows; 0: none are kept */
 	bool totals; /* spans are added up in rows, no record is sent of them */
+	bool ids;    /* ids of a trace go down to the spans inside */
 	bool counts; /* spans and events are counted by definition, no record is sent of them */
 	bool alloc;  /* allocations are counted, in rows */
 	bool heap;   /* live blocks are followed too */

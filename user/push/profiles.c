@@ -134,7 +134,7 @@ static bool make_label(struct batch *batch, const struct tag_set *set, struct mo
 	char name[LABEL_SIZE] = "span_", number[24];
 	size_t prefix = strlen(name);
 
-	if (strcmp(label->key, "span_id") == 0 || strcmp(label->key, "trace_id") == 0) {
+	if (trace_id_number(label->key)) {
 		label->text = make_id(batch, label, *label->key == 's' ? 16 : 32);
 		return label->text;
 	}

@@ -171,6 +171,11 @@ void push_count(struct push *p, struct push_counts *out)
 
 /* --- begin and end ---------------------------------------------------------------------------------- */
 
+static const char *pushes(u64 n)
+{
+	return n == 1 ? "push" : "pushes";
+}
+
 static int find_spool(struct push *p)
 {
 	const struct push_access *access = p->options.access;
@@ -197,8 +202,9 @@ static int find_spool(struct push *p)
 	else if (err)
 		log_error("--spool %s: %s", access->spool, strerror(-err));
 	else if (p->counts.found)
-		log_note("--%s: %llu pushes of an earlier run are in %s", p->options.name,
-			 (unsigned long long)p->counts.found, access->spool);
+		log_note("--%s: %llu %s of an earlier run in %s", p->options.name,
+			 (unsigned long long)p->counts.found, pushes(p->counts.found),
+			 access->spool);
 	if (err && err != -E2BIG)
 		return err;
 	push_forget(p, push_make_room(p, &p->spooled, p->spool_bytes, 0));
@@ -240,22 +246,22 @@ static void say_end(const struct push *p, u64 late)
 	const char *name = p->options.name;
 
 	if (p->spooled.n)
-		log_note("--%s: %zu pushes wait in %s for another run", name, p->spooled.n,
-			 p->options.access->spool);
+		log_note("--%s: %zu %s left in %s for another run", name, p->spooled.n,
+			 pushes(p->spooled.n), p->options.access->spool);
 	if (counts->refused)
-		log_warn("--%s: the server refused %llu pushes", name,
-			 (unsigned long long)counts->refused);
+		log_warn("--%s: the server refused %llu %s", name,
+			 (unsigned long long)counts->refused, pushes(counts->refused));
 	if (counts->dropped > late)
-		log_warn("--%s: %llu pushes were dropped: %s", name,
+		log_warn("--%s: %llu %s dropped: %s", name,
 			 (unsigned long long)(counts->dropped - late),
+			 pushes(counts->dropped - late),
 			 *counts->words ? counts->words : "there was no room for them");
 	if (late)
-		log_warn(
-			"--%s: %llu pushes were dropped at the end: %s; see --push-wait and --spool",
-			name, (unsigned long long)late,
-			counts->failing_since_ns ? counts->words : "there was no more time");
-	log_info("--%s: %llu pushes sent, %llu requests done again", name,
-		 (unsigned long long)counts->sent, (unsigned long long)counts->retries);
+		log_warn("--%s: %llu %s dropped at the end: %s; see --push-wait and --spool", name,
+			 (unsigned long long)late, pushes(late),
+			 counts->failing_since_ns ? counts->words : "there was no more time");
+	log_info("--%s: %llu %s sent, %llu done again", name, (unsigned long long)counts->sent,
+		 pushes(counts->sent), (unsigned long long)counts->retries);
 }
 
 void push_close(struct push *p, u64 wait_ns)

@@ -154,6 +154,15 @@ static u32 sample_chance(u32 ppb)
 	return ppb && !chance ? 1 : (u32)chance;
 }
 
+/* Whether --by names labels that spans inherit. */
+static bool asks_for_ids(const struct options *options)
+{
+	for (size_t i = 0; i < options->nby; i++)
+		if (trace_id_number(options->by[i]))
+			return true;
+	return false;
+}
+
 static int session_load(struct session *s)
 {
 	const struct options *options = s->options;
@@ -178,6 +187,7 @@ static int session_load(struct session *s)
 	int err;
 
 	kernel.totals = !options->stream && !options->nby && !outputs_want_spans(s->outputs);
+	kernel.ids = options->pyroscope && asks_for_ids(options);
 	kernel.counts = options->coz != NULL;
 	kernel.alloc = options->metrics & METRIC_ALLOC;
 	kernel.heap = options->metrics & METRIC_HEAP;

@@ -22,11 +22,15 @@
 void session_watch(struct session *s)
 {
 	int err = mapwatch_new(&s->watch);
+	/* Above 2, some distributions (Debian, Ubuntu) open perf events only for CAP_SYS_ADMIN. */
+	bool closed = err == -EACCES && s->features.perf_event_paranoid > 2;
 
 	if (err)
 		log_warn(
-			"the kernel does not report new mappings (%s): programs and libraries that come later are looked for once a second",
-			strerror(-err));
+			"the kernel does not report new mappings (%s): programs and libraries that come later are looked for once a second%s",
+			strerror(-err),
+			closed ? "; set the sysctl kernel.perf_event_paranoid to 2, or give it CAP_SYS_ADMIN"
+			       : "");
 }
 
 static bool session_wants(const struct session *s, pid_t pid)

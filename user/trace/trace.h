@@ -68,8 +68,11 @@ int trace_add_sink(struct trace *trace, const struct trace_sink *sink);
 /* Before the first record: trace_forget_ended() will be called. Nobody may keep a thread of such a trace. */
 void trace_may_forget(struct trace *trace);
 /* Gives back threads, with their rows, that ended some time before NOW_NS, so that memory stays flat where they come and go
- * for months. No profile holds them any more. TOLD: only those whose rows trace_profile_gained() has told. */
+ * for months. No profile holds them any more. TOLD: only those whose rows trace_profile_gained() has told, and of any
+ * thread the rows with labels that were. */
 void trace_forget_ended(struct trace *trace, u64 now_ns, bool told);
+/* The number among wire_ids of the label KEY, plus 1; 0: it is not one that spans inherit. */
+u8 trace_id_number(const char *key);
 /* The trace begins: all probes stand. */
 void trace_begin(struct trace *trace, u64 now_ns, u64 realtime_ns);
 

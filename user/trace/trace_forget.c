@@ -2,6 +2,8 @@
 /* A trace of months, in which threads and processes come and go: what is known of those that have gone is given back once
  * it was told. See trace.h.
  *
+ * So are rows with labels, of which there may be one for each span: ids of a trace.
+ *
  * Nothing is taken out of the tables: they are made anew of what stays, because rows whose keys clash stand one behind the
  * other. That costs what a profile does.
  */
@@ -59,10 +61,16 @@ static bool row_holds(const struct trace_row *row, bool told)
 	return (told && !trace_row_is_told(row)) || (!thread->orphaned && row->model.inuse_objects);
 }
 
-/* Marks the threads that are to go; false: none. */
+/* A row with labels may be of one span, whose id no other has. Where it gains more after all it is made again. */
+static bool row_is_over(const struct trace_row *row, bool told)
+{
+	return told && row->model.nlabels && trace_row_is_told(row);
+}
+
+/* Marks the threads and rows that are to go; false: none. */
 static bool mark(struct trace *trace, u64 now_ns, bool told)
 {
-	bool any = false;
+	bool any = false, any_row = false;
 	size_t i;
 
 	for (i = 0; i < trace->threads.capacity; i++) {
@@ -74,13 +82,17 @@ static bool mark(struct trace *trace, u64 now_ns, bool told)
 		any |= thread->over;
 	}
 	intmap_free(&trace->dead);
-	for (i = 0; any && i < trace->rows.capacity; i++) {
-		const struct trace_row *row = trace->rows.slots[i].value;
+	for (i = 0; i < trace->rows.capacity; i++) {
+		struct trace_row *row = trace->rows.slots[i].value;
 
-		if (row && row_holds(row, told))
+		if (!row)
+			continue;
+		if (any && row_holds(row, told))
 			((struct trace_thread *)row->model.thread)->over = false;
+		row->over = row_is_over(row, told);
+		any_row |= row->over;
 	}
-	return any;
+	return any || any_row;
 }
 
 static u64 row_key(const void *item, bool *over)
@@ -88,7 +100,7 @@ static u64 row_key(const void *item, bool *over)
 	const struct trace_row *row = item;
 	const struct model_row *m = &row->model;
 
-	*over = ((const struct trace_thread *)m->thread)->over;
+	*over = row->over || ((const struct trace_thread *)m->thread)->over;
 	return trace_label_key(trace_row_key(m->thread->serial, m->path->id), m->labels,
 			       m->nlabels);
 }

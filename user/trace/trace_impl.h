@@ -36,6 +36,7 @@ struct trace_row {
 	u64 open_wall_ns;            /* of open spans, which the mean leaves out */
 	struct trace_told *told;     /* trace_gain.c */
 	struct model_alloc of_spans; /* what single spans told of themselves: a part of alloc_* */
+	bool over;                   /* of trace_forget_ended() */
 };
 
 /* Every path of a trace stands in one of these. */
@@ -117,6 +118,9 @@ extern const struct model_def trace_other_paths;
 /* Fills LABELS from the values on the wire of a record of SITE. Returns how many there are. */
 u32 trace_labels(struct trace *trace, u32 site, const u64 values[LABELS_MAX],
 		 struct model_label labels[MODEL_MAX_LABELS]);
+/* Fills LABELS from the ids on the wire. Returns how many there are. */
+u32 trace_inherited(struct trace *trace, const struct wire_ids *ids,
+		    struct model_label labels[IDS]);
 /* The text of a string's name on the wire. Not NULL. */
 const char *trace_text(struct trace *trace, u64 name);
 /* What a span of DEF is called by the string NAME; the same pointer for the same text. NULL: no memory. */

@@ -121,3 +121,30 @@ u32 trace_labels(struct trace *trace, u32 number, const u64 values[LABELS_MAX],
 		};
 	return site->n;
 }
+
+static const char *const id_keys[IDS] = {"trace_id", "span_id"};
+
+u8 trace_id_number(const char *key)
+{
+	for (u8 i = 0; i < IDS; i++)
+		if (strcmp(key, id_keys[i]) == 0)
+			return i + 1;
+	return 0;
+}
+
+u32 trace_inherited(struct trace *trace, const struct wire_ids *ids, struct model_label labels[IDS])
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < IDS; i++) {
+		if (!(ids->kinds & WIRE_ID(i)))
+			continue;
+		labels[n++] = (struct model_label){
+			.key = id_keys[i],
+			.text = ids->kinds & WIRE_ID_TEXT(i) ? trace_text(trace, ids->values[i])
+							     : NULL,
+			.number = (s64)ids->values[i],
+		};
+	}
+	return n;
+}

@@ -58,6 +58,7 @@ static void trace_alloc(struct model_span *span, const struct wire_alloc_counts 
 
 static void trace_span(struct trace *trace, const struct wire_span *record)
 {
+	struct model_label inherited[IDS];
 	struct model_span span = {
 		.start_ns = record->start_ns,
 		.end_ns = record->start_ns + record->busy_ns,
@@ -90,11 +91,16 @@ static void trace_span(struct trace *trace, const struct wire_span *record)
 	}
 	if (record->head.size > WIRE_SPAN_LABELLED)
 		trace_alloc(&span, &record->alloc, &record->self_alloc);
+	if (record->head.size > WIRE_SPAN_ALLOC && record->ids.kinds) {
+		span.inherited = inherited;
+		span.ninherited = trace_inherited(trace, &record->ids, inherited);
+	}
 	trace_take_span(trace, &span);
 }
 
 static void trace_async(struct trace *trace, const struct wire_async *record)
 {
+	struct model_label inherited[IDS];
 	struct model_span span = {
 		.id = record->id,
 		.parent_id = record->parent,
@@ -122,6 +128,10 @@ static void trace_async(struct trace *trace, const struct wire_async *record)
 	span.total.minor_faults = record->minor_faults;
 	span.total.major_faults = record->major_faults;
 	trace_alloc(&span, &record->alloc, &record->self_alloc);
+	if (record->ids.kinds) {
+		span.inherited = inherited;
+		span.ninherited = trace_inherited(trace, &record->ids, inherited);
+	}
 	trace_take_span(trace, &span);
 }
 
@@ -219,7 +229,7 @@ void trace_record(struct trace *trace, const void *data, size_t size)
 	case WIRE_SPAN:
 		if (head->size != WIRE_SPAN_SHORT && head->size != WIRE_SPAN_SPLIT &&
 		    head->size != WIRE_SPAN_WHOLE && head->size != WIRE_SPAN_LABELLED &&
-		    head->size != sizeof(struct wire_span))
+		    head->size != WIRE_SPAN_ALLOC && head->size != sizeof(struct wire_span))
 			goto damaged;
 		if (head->flags & WIRE_LABELS && head->size < WIRE_SPAN_LABELLED)
 			goto damaged;

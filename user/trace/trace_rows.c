@@ -18,20 +18,37 @@ static void trace_fail(struct trace *trace, int err)
 		trace->error = err;
 }
 
-/* The labels of SPAN that --by asks for, in its order; of two with one key the first. Returns how
- * many it has. */
+static const struct model_label *trace_find_label(const struct model_label *labels, u32 n,
+						  const char *key)
+{
+	for (u32 i = 0; i < n; i++)
+		if (strcmp(labels[i].key, key) == 0)
+			return &labels[i];
+	return NULL;
+}
+
+/* Whether rows may be split by what SPAN has. */
+static bool trace_may_choose(const struct trace *trace, const struct model_span *span)
+{
+	return trace->nby && (span->nlabels || span->ninherited);
+}
+
+/* The labels of SPAN that --by asks for, in its order, its own before inherited ones; of two with one key the first.
+ * Returns how many it has. */
 static u32 trace_chosen(const struct trace *trace, const struct model_span *span,
 			struct model_label chosen[MODEL_MAX_LABELS])
 {
-	u32 i, n = 0;
-	size_t key;
+	u32 n = 0;
 
-	for (key = 0; key < trace->nby; key++)
-		for (i = 0; i < span->nlabels; i++)
-			if (strcmp(span->labels[i].key, trace->by[key]) == 0) {
-				chosen[n++] = span->labels[i];
-				break;
-			}
+	for (size_t i = 0; i < trace->nby; i++) {
+		const struct model_label *found =
+			trace_find_label(span->labels, span->nlabels, trace->by[i]);
+
+		if (!found)
+			found = trace_find_label(span->inherited, span->ninherited, trace->by[i]);
+		if (found)
+			chosen[n++] = *found;
+	}
 	return n;
 }
 
@@ -104,7 +121,7 @@ static __attribute__((noinline)) struct trace_row *trace_find_row(struct trace *
 								  const struct model_span *span)
 {
 	struct model_label chosen[MODEL_MAX_LABELS];
-	u32 n = trace->nby && span->nlabels ? trace_chosen(trace, span, chosen) : 0;
+	u32 n = trace_may_choose(trace, span) ? trace_chosen(trace, span, chosen) : 0;
 	struct trace_row *row;
 	void **found;
 	u64 key;
@@ -144,7 +161,7 @@ static struct trace_row *trace_row(struct trace *trace, const struct model_span 
 {
 	struct trace_row *row = *trace_last_row(span->thread, span->path);
 
-	if (row && row->model.thread == span->thread && !(trace->nby && span->nlabels))
+	if (row && row->model.thread == span->thread && !trace_may_choose(trace, span))
 		return row;
 	return trace_find_row(trace, span);
 }

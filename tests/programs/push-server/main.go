@@ -68,11 +68,13 @@ type record struct {
 	Bytes    int               `json:"bytes"`
 	Samples  []sample          `json:"samples"`
 	Headers  map[string]string `json:"headers"`
+	Request  int               `json:"request"` // which it came in
 }
 
 type server struct {
 	sync.Mutex
 	out    *json.Encoder
+	taken  int      // requests
 	faults []string // those of the next requests
 }
 
@@ -196,7 +198,9 @@ func (s *server) Push(_ context.Context, request *connect.Request[pushv1.PushReq
 	}
 	s.Lock()
 	defer s.Unlock()
+	s.taken++
 	for _, one := range records {
+		one.Request = s.taken
 		if err := s.out.Encode(one); err != nil {
 			return nil, connect.NewError(connect.CodeInternal, err)
 		}
@@ -215,7 +219,7 @@ func (s *server) nextFault() string {
 	return fault
 }
 
-// Does not what a server should: "500", "429:1" (Retry-After: 1), "close" (in the middle of the body), "hang", "garbage",
+// Does not what a server should, but for "ok": "500", "429:1" (Retry-After: 1), "close" (in the middle of the body), "hang", "garbage",
 // "cut" (takes it, and closes in the middle of the answer).
 func misbehave(fault string, w http.ResponseWriter, r *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
@@ -263,7 +267,7 @@ func (d discard) WriteHeader(int)             {}
 func (s *server) with(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch fault := s.nextFault(); fault {
-		case "":
+		case "", "ok":
 			next.ServeHTTP(w, r)
 		case "cut":
 			cut(next, w, r)
