@@ -17,7 +17,8 @@ UNIT_SHARED := $(patsubst tests/unit/%.c,$(OUTPUT)/unit/%.o,$(filter-out tests/u
 FUZZERS := $(patsubst tests/fuzz/%.c,$(OUTPUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FORMATTED := $(wildcard include/*.h user/*.[ch] user/*/*.[ch] exporters/*.[ch] bpf/*.[ch] vmlinux/*.h \
-	usdt/*.c usdt/*.cc tests/unit/*.[ch] tests/fuzz/*.[ch] tests/programs/*.[ch] tests/programs/*.cc tests/bench/*.[ch])
+	usdt/*.c usdt/*.cc tests/unit/*.[ch] tests/fuzz/*.[ch] tests/programs/*.[ch] tests/programs/*.cc tests/bench/*.[ch] \
+	tests/bench/peers/*.[ch])
 
 .SECONDARY: $(UNIT_SHARED) $(UNIT_TESTS:%=%.o) $(FUZZERS:%=%.o)
 .PHONY: check unit fuzz asan test-programs bench lint

@@ -23,12 +23,13 @@ import time
 
 from allocations import print_allocations
 from figures import BenchError, Least, Table, cpu_model
+from peers import bench_peers
 from recordings import bench_recordings
 from tracers import Bpftrace, Empty, Loop, Spantrace
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORKS = ["thread", "labels", "event", "async", "nested", "recursive"]
-PARTS = ["probes", "recordings", "allocations"]
+PARTS = ["probes", "recordings", "allocations", "peers"]
 ATTACH_SITES = [10, 1000, 10000]
 # Calls the spans of the work "labels" by their path.
 NAMING = """provider bench
@@ -50,6 +51,8 @@ class Plan:
         self.attach_rounds = 1 if quick else 2
         self.recorded_spans = 1000000 if quick else 10000000
         self.recorded_rounds = 2 if quick else 3
+        self.peers_spans = 200000 if quick else 1000000
+        self.peers_rounds = 2 if quick else 3
 
 
 def one_round(least, plan, output, loop, scratch, with_bpftrace):
@@ -235,6 +238,8 @@ def bench(plan, parts, output, scratch):
         bench_recordings(table, plan.recorded_spans, plan.recorded_rounds, output, scratch)
     if "allocations" in parts:
         print_allocations(output, max(os.sched_getaffinity(0)), plan.rounds < 8)
+    if "peers" in parts:
+        bench_peers(output, scratch, plan.peers_spans, plan.peers_rounds)
     print(f"\n{time.monotonic() - begin:.0f} s; "
           + (f"{table.over} over budget" if table.over else "every budget met"))
     return table.over
@@ -248,7 +253,7 @@ def main():
     parser.add_argument("output", help="the build tree, .output")
     args = parser.parse_args()
     parts = [args.only] if args.only else PARTS
-    if "probes" in parts and os.geteuid() != 0:
+    if set(parts) != {"recordings"} and os.geteuid() != 0:
         print("bench.py: probes need root: sudo make bench", file=sys.stderr)
         return 2
     try:
