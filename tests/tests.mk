@@ -101,7 +101,7 @@ $(OUTPUT)/batched/%: tests/programs/%.cc usdt/spantrace.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -O2 -g -Wall -Wextra -Werror -DSPANTRACE_BATCHED -Iusdt $< -lpthread -o $@
 
-bench: $(OUTPUT)/spantrace $(OUTPUT)/programs/spans_gen $(patsubst tests/bench/%.c,$(OUTPUT)/bench/%,$(wildcard tests/bench/*.c))
+bench: $(OUTPUT)/spantrace $(OUTPUT)/programs/spans_gen $(OUTPUT)/programs/many $(patsubst tests/bench/%.c,$(OUTPUT)/bench/%,$(wildcard tests/bench/*.c))
 	$(Q)PYTHONDONTWRITEBYTECODE=1 tests/bench/bench.py $(BENCHFLAGS) $(OUTPUT)
 
 $(OUTPUT)/bench/%: tests/bench/%.c usdt/spantrace.h $(LIB_OBJ)

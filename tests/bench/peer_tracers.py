@@ -15,7 +15,7 @@ import sys
 import time
 
 from figures import BenchError
-from tracers import SETTLE_S, STOP_S
+from tracers import SETTLE_S, STOP_S, peak_kib, wait_end, wait_tracing
 
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "live"))
 from service import fields  # noqa: E402 (what the live tests read profiles with)
@@ -38,33 +38,11 @@ class Measured:
         self.tracer_kib, self.target_kib = tracer_kib, target_kib
 
 
-def peak_kib(pid):
-    """0 when it has ended, and when it is about to."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
-            found = re.search(r"^VmHWM:\s*(\d+)", file.read(), re.MULTILINE)
-    except OSError:
-        return 0
-    return int(found[1]) if found else 0
-
-
 def size_of(path):
     """Bytes of a file, or of all files in a folder."""
     if os.path.isfile(path):
         return os.path.getsize(path)
     return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
-
-
-def wait_end(process):
-    """Until PROCESS has ended; returns the peak of its memory until then."""
-    peak, end = 0, time.monotonic() + 2 * STOP_S
-    while process.poll() is None:
-        peak = max(peak, peak_kib(process.pid))
-        if time.monotonic() > end:
-            process.kill()
-            raise BenchError(f"{process.args[0]} does not end")
-        time.sleep(0.002)
-    return peak
 
 
 class Program:
@@ -196,14 +174,8 @@ class Spantrace(Attached):
 
     def begin(self, tracer, target):
         """It says when all stand."""
-        end = time.monotonic() + STOP_S
-        log = os.path.join(f"/proc/{tracer.pid}/fd/2")
-        while tracer.poll() is None and time.monotonic() < end:
-            with open(log, encoding="utf-8") as file:
-                if "tracing" in file.read():
-                    return 0
-            time.sleep(0.01)
-        raise BenchError("spantrace does not trace")
+        wait_tracing(tracer, f"/proc/{tracer.pid}/fd/2")
+        return 0
 
     def result(self, bench, log_path):
         with open(bench.path("ours.json"), encoding="utf-8") as file:

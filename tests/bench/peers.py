@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 from figures import BenchError
-from peer_tracers import BUILT_IN, BY_PROBES, SPANS_A_ROUND, Bench, LeftOut, peak_kib
+from peer_tracers import BUILT_IN, BY_PROBES, SPANS_A_ROUND, Bench, LeftOut
+from tracers import peak_kib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))

@@ -4,7 +4,7 @@
  *   many threads N SPANS     N threads one after another, each SPANS times many:work and in it many:step
  *   many crowd N SPANS       the same on N threads that all live until the last of them is done
  *   many processes N SPANS   the same in N children that all live until the last of them is done
- *   many paths DEPTH         18 + 18² + … + 18^DEPTH paths, each spanned once
+ *   many paths DEPTH TIMES   18 + 18² + … + 18^DEPTH paths, each spanned TIMES
  */
 #include <limits.h>
 #include <pthread.h>
@@ -143,6 +143,16 @@ NODE(j) NODE(k) NODE(l) NODE(m) NODE(n) NODE(o) NODE(p) NODE(q) NODE(r)
 	return made;
 }
 
+static int paths(long depth)
+{
+	long made = 0, i;
+
+	for (i = 0; i < spans; i++)
+		made = walk(depth);
+	printf("paths %ld\n", made);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 4) {
@@ -153,11 +163,9 @@ int main(int argc, char **argv)
 			return crowd(atol(argv[2]));
 		if (!strcmp(argv[1], "processes"))
 			return processes(atol(argv[2]));
+		if (!strcmp(argv[1], "paths"))
+			return paths(atol(argv[2]));
 	}
-	if (argc == 3 && !strcmp(argv[1], "paths")) {
-		printf("paths %ld\n", walk(atol(argv[2])));
-		return 0;
-	}
-	fprintf(stderr, "usage: many threads|crowd|processes N SPANS | many paths DEPTH\n");
+	fprintf(stderr, "usage: many threads|crowd|processes N SPANS | many paths DEPTH TIMES\n");
 	return 2;
 }
