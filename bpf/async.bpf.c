@@ -237,7 +237,7 @@ static __always_inline int new_async(struct pt_regs *ctx, bool texts)
 		return 0;
 	}
 	if (texts && !knob_counts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
-		name = read_name(ctx, task, cookie);
+		name = read_name(text_context(ctx), cookie);
 	place.path = path_step(t, place.path, key.def, name)->path;
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
 		read_labels(ctx, cookie, labels, texts);

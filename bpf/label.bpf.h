@@ -26,10 +26,11 @@ static __always_inline long label_step(u32 i, struct label_walk *walk, bool faul
 	if (o->form == OPERAND_NONE)
 		return 1;
 	if (faults && site->strings >> i & 1) {
-		walk->labels[i] = read_string(walk->ctx, o, &site->lengths[i], site->max[i]);
+		walk->labels[i] =
+			read_string(text_context(walk->ctx), o, &site->lengths[i], site->max[i]);
 		return 0;
 	}
-	err = faults ? read_operand_faulting(walk->ctx, o, &value)
+	err = faults ? read_operand_faulting(text_context(walk->ctx), o, &value)
 		     : read_operand(walk->ctx, o, &value);
 	if (err)
 		count_loss(LOSS_UNREADABLE_ARG, 1);

@@ -102,7 +102,7 @@ static __always_inline int enter_span(struct pt_regs *ctx, bool texts)
 	if (!f)
 		return 0;
 	if (texts && !knob_counts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
-		name = read_name(ctx, task, cookie);
+		name = read_name(text_context(ctx), cookie);
 	/* Asked again where texts are read: the verifier goes through that once for each way that PARENT came. */
 	name_frame(t, f, texts ? path_of_top(t, task) : parent, COOKIE_DEF(cookie), name);
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_LABELS) {
@@ -249,7 +249,7 @@ static __always_inline int hit_event(struct pt_regs *ctx, bool texts)
 	if (COOKIE_FLAGS(cookie) & SITE_HAS_VALUE && read_id(ctx, cookie, &event.value) == 0)
 		flags |= WIRE_VALUE;
 	if (texts && COOKIE_FLAGS(cookie) & SITE_HAS_NAME)
-		name = read_name(ctx, task, cookie);
+		name = read_name(text_context(ctx), cookie);
 	step = path_step(t, texts ? path_of_top(t, task) : parent, COOKIE_DEF(cookie), name);
 	if (knob_totals && row_take_event(step->row, event.value, flags))
 		return 0;

@@ -27,9 +27,25 @@ static __always_inline void fault_in(u64 address)
 #endif
 }
 
-static __noinline int read_operand_faulting(struct pt_regs *ctx, const struct operand *o,
-					    u64 *value)
+/* What reads texts is not static, so that the verifier looks once, and not at each call, at all the ways through it: they
+ * were most of the time until probes stand. Such a function takes the context of a probe by the name that the kernel has
+ * for it only. */
+struct bpf_user_pt_regs_t {
+};
+
+static __always_inline struct bpf_user_pt_regs_t *text_context(struct pt_regs *ctx)
 {
+	return (struct bpf_user_pt_regs_t *)ctx;
+}
+
+/* As read_operand(), and waits for the page. */
+__noinline int read_operand_faulting(struct bpf_user_pt_regs_t *context, const struct operand *o,
+				     u64 *value)
+{
+	struct pt_regs *ctx = (struct pt_regs *)context;
+
+	if (!o || !value)
+		return -1;
 	if (read_operand(ctx, o, value) == 0)
 		return 0;
 	if (o->form != OPERAND_MEM)
@@ -38,8 +54,7 @@ static __noinline int read_operand_faulting(struct pt_regs *ctx, const struct op
 	return read_operand(ctx, o, value);
 }
 
-/* 64 bits of LENGTH bytes; what stands behind them in the buffer does not count. This and copy_text() are not static, so
- * that the verifier looks at them once and not at each call: that took most of the time until probes stand. */
+/* 64 bits of LENGTH bytes; what stands behind them in the buffer does not count. */
 __noinline u64 hash_text(const struct text *text, u32 length)
 {
 	u64 hash = 0xcbf29ce484222325ULL ^ length;
@@ -148,10 +163,10 @@ __noinline long copy_text(struct text *text, u32 at, u64 address, s64 length, u3
 }
 
 /* Where the string that operand O points to begins, and its length: negative if it ends with a NUL. */
-static __always_inline int locate(struct pt_regs *ctx, const struct operand *o,
+static __always_inline int locate(struct bpf_user_pt_regs_t *ctx, const struct operand *o,
 				  const struct operand *length_operand, u64 *address, s64 *length)
 {
-	u64 bytes;
+	u64 bytes = 0;
 
 	*length = -1;
 	if (read_operand_faulting(ctx, o, address))
@@ -165,16 +180,16 @@ static __always_inline int locate(struct pt_regs *ctx, const struct operand *o,
 }
 
 /* The name of a label's string. */
-static __noinline u64 read_string(struct pt_regs *ctx, const struct operand *o,
-				  const struct operand *length_operand, u32 max)
+__noinline u64 read_string(struct bpf_user_pt_regs_t *ctx, const struct operand *o,
+			   const struct operand *length_operand, u32 max)
 {
 	struct text *text = bpf_task_storage_get(&texts, bpf_get_current_task_btf(), NULL,
 						 BPF_LOCAL_STORAGE_GET_F_CREATE);
-	u64 address;
+	u64 address = 0;
 	s64 length;
 	long got = -1;
 
-	if (!text) {
+	if (!text || !o || !length_operand) {
 		count_loss(LOSS_STRINGS_FULL, 1);
 		return WIRE_STRING_LOST;
 	}
@@ -191,10 +206,11 @@ static __noinline u64 read_string(struct pt_regs *ctx, const struct operand *o,
 }
 
 /* Appends one part of a name at AT. Returns where it ends; AT where it is null or empty, negative if it cannot be read. */
-static __noinline long append_text(struct pt_regs *ctx, struct text *text, const struct operand *o,
-				   const struct operand *length_operand, u32 at)
+static __noinline long append_text(struct bpf_user_pt_regs_t *ctx, struct text *text,
+				   const struct operand *o, const struct operand *length_operand,
+				   u32 at)
 {
-	u64 address;
+	u64 address = 0;
 	s64 length;
 	long got;
 
@@ -210,10 +226,10 @@ static __noinline long append_text(struct pt_regs *ctx, struct text *text, const
 
 /* What the span of the site that COOKIE names is called by: one string, or two with a joint between them. 0: nothing,
  * since they are null or empty. */
-static __noinline u64 read_name(struct pt_regs *ctx, struct task_struct *task, u64 cookie)
+__noinline u64 read_name(struct bpf_user_pt_regs_t *ctx, u64 cookie)
 {
-	struct text *text =
-		bpf_task_storage_get(&texts, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct text *text = bpf_task_storage_get(&texts, bpf_get_current_task_btf(), NULL,
+						 BPF_LOCAL_STORAGE_GET_F_CREATE);
 	u32 index = COOKIE_SITE(cookie);
 	const struct wire_site *site = bpf_map_lookup_elem(&sites, &index);
 	long first, end;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs what is missing of the groups named: build, test, postgres, programs. Does nothing, and needs no network and no
+# Installs what is missing of the groups named: build, test, postgres, programs, peers (other tracers, for `make bench`). Does nothing, and needs no network and no
 # root, when everything is there. Debian and Ubuntu; elsewhere it names what to install by hand.
 set -eu
 
@@ -12,7 +12,8 @@ test="libcmocka-dev python3 gdb bpftrace lld mold musl-tools binutils clang-form
 	openssl elfutils"
 postgres="postgresql postgresql-contrib"
 programs="python3.11 php8.2-cli php8.2-fpm openjdk-17-jdk-headless"
-optional="mold gcc-aarch64-linux-gnu libc6-dev-arm64-cross libclang-rt-14-dev chromium prometheus"
+peers="bpftrace linux-perf uftrace lttng-tools liblttng-ust-dev"
+optional="linux-perf uftrace lttng-tools liblttng-ust-dev mold gcc-aarch64-linux-gnu libc6-dev-arm64-cross libclang-rt-14-dev chromium prometheus"
 
 installed() {
 	dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
@@ -25,6 +26,7 @@ for group in "$@"; do
 	test) list=$test ;;
 	postgres) list=$postgres ;;
 	programs) list=$programs ;;
+	peers) list=$peers ;;
 	*) echo "install-deps.sh: no group $group" >&2; exit 2 ;;
 	esac
 	if ! command -v dpkg-query >/dev/null; then

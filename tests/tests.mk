@@ -17,7 +17,8 @@ UNIT_SHARED := $(patsubst tests/unit/%.c,$(OUTPUT)/unit/%.o,$(filter-out tests/u
 FUZZERS := $(patsubst tests/fuzz/%.c,$(OUTPUT)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FORMATTED := $(wildcard include/*.h user/*.[ch] user/*/*.[ch] exporters/*.[ch] bpf/*.[ch] vmlinux/*.h \
-	usdt/*.c usdt/*.cc tests/unit/*.[ch] tests/fuzz/*.[ch] tests/programs/*.[ch] tests/programs/*.cc tests/bench/*.[ch])
+	usdt/*.c usdt/*.cc tests/unit/*.[ch] tests/fuzz/*.[ch] tests/programs/*.[ch] tests/programs/*.cc tests/bench/*.[ch] \
+	tests/bench/peers/*.[ch])
 
 .SECONDARY: $(UNIT_SHARED) $(UNIT_TESTS:%=%.o) $(FUZZERS:%=%.o)
 .PHONY: check unit fuzz asan test-programs bench lint
@@ -100,7 +101,7 @@ $(OUTPUT)/batched/%: tests/programs/%.cc usdt/spantrace.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -O2 -g -Wall -Wextra -Werror -DSPANTRACE_BATCHED -Iusdt $< -lpthread -o $@
 
-bench: $(OUTPUT)/spantrace $(OUTPUT)/programs/spans_gen $(patsubst tests/bench/%.c,$(OUTPUT)/bench/%,$(wildcard tests/bench/*.c))
+bench: $(OUTPUT)/spantrace $(OUTPUT)/programs/spans_gen $(OUTPUT)/programs/many $(patsubst tests/bench/%.c,$(OUTPUT)/bench/%,$(wildcard tests/bench/*.c))
 	$(Q)PYTHONDONTWRITEBYTECODE=1 tests/bench/bench.py $(BENCHFLAGS) $(OUTPUT)
 
 $(OUTPUT)/bench/%: tests/bench/%.c usdt/spantrace.h $(LIB_OBJ)

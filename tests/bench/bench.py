@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: MIT
 """What spantrace costs: `make bench`, as root.
 
-    tests/bench/bench.py [--quick] [--strict] [--only PART] OUTPUT      OUTPUT is the build tree
+    tests/bench/bench.py [--quick] [--strict] [--markdown] [--only PART] OUTPUT      OUTPUT is the build tree
 
 Part "probes", here: every cost is a ratio to what the kernel itself takes for the same probe hits,
 measured in the same run: an empty BPF program on the same sites of the same process. The tracers take
 turns, round by round, and each number is the least of all rounds, so that other work on the machine
-falls out. Part "recordings", in recordings.py: exports, reports and diffs, beside measureme's own
-tools; it needs no root.
+falls out. Part "scale", in scale.py: many threads, processes and paths, and what the loader takes for
+them. Part "recordings", in recordings.py: exports, reports and diffs, beside measureme's own tools; it
+needs no root. Part "allocations", in allocations.py: what a malloc costs. Part "peers", in peers.py:
+other tracers on one loop.
 
 Exit status: 0 measured, whatever the verdicts; with --strict 1 when a budget is not met; 2 failed.
 """
@@ -23,12 +25,14 @@ import time
 
 from allocations import print_allocations
 from figures import BenchError, Least, Table, cpu_model
+from peers import bench_peers
 from recordings import bench_recordings
-from tracers import Bpftrace, Empty, Loop, Spantrace
+from scale import bench_scale
+from tracers import Bpftrace, Empty, Loop, Spantrace, WholeMachine
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORKS = ["thread", "labels", "event", "async", "nested", "recursive"]
-PARTS = ["probes", "recordings", "allocations"]
+PARTS = ["probes", "scale", "recordings", "allocations", "peers"]
 ATTACH_SITES = [10, 1000, 10000]
 # Calls the spans of the work "labels" by their path.
 NAMING = """provider bench
@@ -45,11 +49,14 @@ class Plan:
     def __init__(self, quick):
         self.rounds = 3 if quick else 8
         self.run_ms = 100 if quick else 250
+        self.memory_spans = 5000000 if quick else 100000000
         self.loader_rounds = 1 if quick else 3
         self.loader_ms = 1000 if quick else 2000
         self.attach_rounds = 1 if quick else 2
         self.recorded_spans = 1000000 if quick else 10000000
         self.recorded_rounds = 2 if quick else 3
+        self.peers_spans = 200000 if quick else 1000000
+        self.peers_rounds = 2 if quick else 3
 
 
 def one_round(least, plan, output, loop, scratch, with_bpftrace):
@@ -71,6 +78,10 @@ def one_round(least, plan, output, loop, scratch, with_bpftrace):
             measure("spantrace", work)
         if two:
             measure("spantrace", "thread", 2)
+    lost += spantrace.lost
+    with Spantrace(output, loop, scratch, "--stream") as spantrace:
+        for work in ["thread", "async"]:
+            measure("streamed", work)
     lost += spantrace.lost
     with Spantrace(output, loop, scratch, "-m", "wall") as spantrace:
         measure("wall", "thread")
@@ -100,7 +111,8 @@ def one_round(least, plan, output, loop, scratch, with_bpftrace):
 def print_hits(table, least):
     table.head("ns a span, min", "spantrace", "empty", "ratio", "budget", "")
     rows = [
-        ("thread span", "spantrace", "thread", 1, 1.20),
+        ("thread span, streamed", "streamed", "thread", 1, 1.20),
+        ("thread span, added up in the kernel", "spantrace", "thread", 1, 1.15),
         ("  wall only (-m wall)", "wall", "thread", 1, None),
         ("  unsampled (--sample)", "unsampled", "thread", 1, None),
         ("  hits counted (--max-overhead)", "metered", "thread", 1, None),
@@ -112,6 +124,7 @@ def print_hits(table, least):
         ("  two labels, a string asked for (--by)", "by", "labels", 1, None),
         ("  called by a string of theirs", "named", "labels", 1, None),
         ("async span: new, enter, exit, close", "spantrace", "async", 1, 1.40),
+        ("  streamed", "streamed", "async", 1, None),
         ("  unsampled", "unsampled", "async", 1, None),
         ("event: one hit", "spantrace", "event", 1, None),
     ]
@@ -122,8 +135,13 @@ def print_hits(table, least):
     table.head("ns a span, min", "spantrace", "bpftrace", "ratio", "budget", "")
     if least.get("bpftrace", "thread", 1) is None:
         print("left out: bpftrace is not installed")
-    table.ratio("thread span", least.get("spantrace", "thread", 1),
-                least.get("bpftrace", "thread", 1), 0.75)
+    for text, tracer in [("thread span, streamed", "streamed"),
+                         ("thread span, added up in the kernel", "spantrace")]:
+        table.ratio(text, least.get(tracer, "thread", 1), least.get("bpftrace", "thread", 1), 0.75)
+
+    table.head("ns a span, min", "2 threads", "1 thread", "ratio", "budget", "")
+    table.ratio("thread span, added up in the kernel", least.get("spantrace", "thread", 2),
+                least.get("spantrace", "thread", 1), 1.10)
 
     table.head("nobody attached", "a span", "", "", "budget", "")
     base = least.get("nobody", "none", 1)
@@ -132,12 +150,12 @@ def print_hits(table, least):
         table.value(text, max(0.0, least.get("nobody", work, 1) - base), "ns", 1)
 
 
-def measure_loader(plan, output, loop, scratch):
+def measure_loader(plan, output, loop, scratch, options):
     """What spantrace itself takes while one core does nothing but hits, in ns a record: unlike its
     share of a core, that does not fall when other work slows the target down."""
     cost, peak, anonymous, records, lost = Least(), 0, 0, 0, 0
     for _ in range(plan.loader_rounds):
-        with Spantrace(output, loop, scratch) as spantrace:
+        with Spantrace(output, loop, scratch, *options) as spantrace:
             for work in ["thread", "event"]:
                 before = spantrace.cpu_s()
                 spans, _ = loop.run(work, plan.loader_ms)
@@ -150,15 +168,34 @@ def measure_loader(plan, output, loop, scratch):
 
 
 def print_loader(table, least, plan, output, loop, scratch):
-    cost, peak, anonymous, records, lost = measure_loader(plan, output, loop, scratch)
-    table.head("loader, full rate from one core", "", "", "", "budget", "")
-    for text, work in [("CPU at {:.2f} M spans/s", "thread"),
-                       ("CPU at {:.2f} M events/s", "event")]:
-        rate = 1e9 / least.get("spantrace", work, 1)
-        table.value(text.format(rate / 1e6), cost.get(work) * rate / 1e9, "core", 0.25, digits=3)
-    table.value(f"records lost of {records / 1e6:.1f} M", lost, "", 0, digits=0)
-    table.value("memory beyond the rings", anonymous / 1024, "MiB", 64, digits=1)
-    table.value("peak RSS, rings and report included", peak / 1024, "MiB", digits=1)
+    for heading, tracer, options, budget in [("loader, streamed", "streamed", ["--stream"], 0.25),
+                                             ("loader, added up in the kernel", "spantrace", [], 0.02)]:
+        cost, peak, anonymous, records, lost = measure_loader(plan, output, loop, scratch, options)
+        table.head(heading, "", "", "", "budget", "")
+        for text, work in [("CPU at {:.2f} M spans/s from one core", "thread"),
+                           ("CPU at {:.2f} M events/s", "event")]:
+            rate = 1e9 / least.get(tracer if work == "thread" else "spantrace", work, 1)
+            table.value(text.format(rate / 1e6), cost.get(work) * rate / 1e9, "core", budget, digits=3)
+        table.value(f"records lost of {records / 1e6:.1f} M", lost, "", 0, digits=0)
+        table.value("memory beyond the rings", anonymous / 1024, "MiB", digits=1)
+        table.value("peak RSS, rings and report included", peak / 1024, "MiB", digits=1)
+
+
+def print_bystander(table, plan, output, scratch, cpus):
+    """A program without spans, while all of the machine is traced."""
+    least = Least()
+    program = os.path.join(scratch, "bystander")
+    subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-O2", "-D_GNU_SOURCE", "-DSPANTRACE_DISABLE",
+                    "-I" + os.path.join(ROOT, "usdt"), os.path.join(ROOT, "tests/bench/bench_loop.c"), "-lpthread",
+                    "-o", program], check=True)
+    with Loop(program, cpus[:1]) as loop:
+        for _ in range(plan.rounds):
+            least.add("alone", loop.run("switch", plan.run_ms)[1])
+            with WholeMachine(output, scratch):
+                least.add("beside", loop.run("switch", plan.run_ms)[1])
+    table.head("no spans in the program, min", "beside -a", "alone", "ratio", "budget", "")
+    # A hundredth is what the same program differs by from run to run.
+    table.ratio("4 system calls and 2 switches", least.values["beside"], least.values["alone"], 1.01)
 
 
 def build_sites(scratch, sites):
@@ -221,20 +258,35 @@ def bench_probes(table, plan, output, scratch):
         if len(cpus) < 2:
             print("left out: two threads, for want of a second CPU")
         print_loader(table, least, plan, output, loop, scratch)
+    print_bystander(table, plan, output, scratch, cpus)
     print_attach(table, plan, output, scratch, cpus, method)
 
 
-def bench(plan, parts, output, scratch):
+def print_markdown(table, peers):
+    print(f"\nKernel {platform.release()}, {cpu_model()}, {os.cpu_count()} CPUs:")
+    if table.judged:
+        print("\n" + table.markdown())
+    if peers:
+        print("\n" + peers)
+
+
+def bench(plan, parts, output, scratch, markdown):
     """Measures and prints. Returns how many budgets were not met."""
-    table, begin = Table(), time.monotonic()
+    table, begin, peers = Table(), time.monotonic(), None
 
     print(f"kernel {platform.release()}, {cpu_model()}, {os.cpu_count()} CPUs")
     if "probes" in parts:
         bench_probes(table, plan, output, scratch)
+    if "scale" in parts:
+        bench_scale(table, plan.memory_spans, output, scratch)
     if "recordings" in parts:
         bench_recordings(table, plan.recorded_spans, plan.recorded_rounds, output, scratch)
     if "allocations" in parts:
         print_allocations(output, max(os.sched_getaffinity(0)), plan.rounds < 8)
+    if "peers" in parts:
+        peers = bench_peers(output, scratch, plan.peers_spans, plan.peers_rounds)
+    if markdown:
+        print_markdown(table, peers)
     print(f"\n{time.monotonic() - begin:.0f} s; "
           + (f"{table.over} over budget" if table.over else "every budget met"))
     return table.over
@@ -244,16 +296,17 @@ def main():
     parser = argparse.ArgumentParser(description="What spantrace costs, as ratios.")
     parser.add_argument("--quick", action="store_true", help="a fifth of the time, less exact")
     parser.add_argument("--strict", action="store_true", help="fail when a budget is not met")
+    parser.add_argument("--markdown", action="store_true", help="the budgets and the peers once more, as the README has them")
     parser.add_argument("--only", choices=PARTS, help="one part")
     parser.add_argument("output", help="the build tree, .output")
     args = parser.parse_args()
     parts = [args.only] if args.only else PARTS
-    if "probes" in parts and os.geteuid() != 0:
+    if set(parts) != {"recordings"} and os.geteuid() != 0:
         print("bench.py: probes need root: sudo make bench", file=sys.stderr)
         return 2
     try:
         with tempfile.TemporaryDirectory(prefix="spantrace-bench-") as scratch:
-            over = bench(Plan(args.quick), parts, os.path.abspath(args.output), scratch)
+            over = bench(Plan(args.quick), parts, os.path.abspath(args.output), scratch, args.markdown)
     except (BenchError, OSError, subprocess.SubprocessError) as error:
         print(f"bench.py: {error}", file=sys.stderr)
         return 2

@@ -118,6 +118,33 @@ static void work_recursive(uint64_t n, uint64_t id)
 		recurse(10);
 }
 
+/* No span: a byte to another thread on this CPU and back, which takes four system calls and two switches. */
+static int there[2], back[2];
+
+static void *work_partner(void *unused)
+{
+	char byte;
+
+	while (read(there[0], &byte, 1) == 1 && write(back[1], &byte, 1) == 1)
+		;
+	return unused;
+}
+
+static void work_switch(uint64_t n, uint64_t id)
+{
+	pthread_t partner;
+	char byte = 0;
+
+	(void)id;
+	/* It takes over which CPU its maker stays on. */
+	if (!there[1] &&
+	    (pipe(there) || pipe(back) || pthread_create(&partner, NULL, work_partner, NULL)))
+		exit(1);
+	for (; n; n--)
+		if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+			exit(1);
+}
+
 struct work {
 	const char *name;
 	void (*rounds)(uint64_t n, uint64_t id);
@@ -132,6 +159,7 @@ static const struct work works[] = {
 	{"async", work_async, 1},
 	{"nested", work_nested, 10},
 	{"recursive", work_recursive, 10},
+	{"switch", work_switch, 1},
 };
 
 #ifdef BENCH_SITES

@@ -21,17 +21,22 @@ class Least:
 
 
 class Table:
-    """Prints as it goes. A budget is a bound of the row's last number: an upper one, but for times()."""
+    """Prints as it goes, and keeps the rows that have a budget: a bound of the row's last number, an upper one but for
+    times() and rate()."""
 
     def __init__(self):
         self.over = 0
+        self.heading = ""
+        self.judged = []
 
     def head(self, *columns):
+        self.heading = columns[0]
         print()
         self._print(*columns, *[""] * (6 - len(columns)))
 
-    @staticmethod
-    def _print(work, value, beside, ratio, budget, verdict):
+    def _print(self, work, value, beside, ratio, budget, verdict):
+        if verdict:
+            self.judged.append((f"{self.heading}: {work.strip()}", value, beside, ratio, budget, verdict))
         print(f"{work:<40} {value:>10} {beside:>10} {ratio:>8} {budget:>8}  {verdict}".rstrip(), flush=True)
 
     def _row(self, work, value, beside, ratio, judged, budget, budget_text):
@@ -62,8 +67,20 @@ class Table:
 
     def value(self, work, value, unit, budget=None, beside=None, digits=2):
         self._row(work, f"{value:.{digits}f} {unit}",
-                  "" if beside is None else f"{beside:.{digits}f} {unit}", "", value, budget,
+                  "" if beside is None else f"{beside:.{digits}f} {unit}", "", round(value, digits), budget,
                   "" if budget is None else f"<= {budget:g}")
+
+    def rate(self, work, rate, unit, budget=None):
+        """Millions of UNIT; the budget is a lower bound."""
+        text = f"{rate / 1e6:.1f} M {unit}"
+        self._row(work, text, "", "", -rate / 1e6, None if budget is None else -budget,
+                  "" if budget is None else f">= {budget:g} M")
+
+    def markdown(self):
+        """The rows that have a budget, for the README."""
+        lines = ["| | spantrace | beside | ratio | budget | |", "|---|---:|---:|---:|---:|---|"]
+        lines += [f"| {' | '.join((*row[:-1], row[-1].split()[0].replace('OVER', '**over**')))} |" for row in self.judged]
+        return "\n".join(lines)
 
 
 def cpu_model():

@@ -6,6 +6,7 @@ counted with what the target did, so that no number here is that of a tracer whi
 """
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -79,6 +80,40 @@ def stop(process):
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return time.monotonic() - begin, usage.ru_maxrss
+
+
+def peak_kib(pid):
+    """The most that PID has had; 0 when it has ended, and when it is about to. (What wait4() says counts in what the parent
+    had before the exec.)"""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+            found = re.search(r"^VmHWM:\s*(\d+)", file.read(), re.MULTILINE)
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
+
+
+def wait_end(process):
+    """Until PROCESS has ended; returns the peak of its memory until then."""
+    peak, end = 0, time.monotonic() + 10 * STOP_S
+    while process.poll() is None:
+        peak = max(peak, peak_kib(process.pid))
+        if time.monotonic() > end:
+            process.kill()
+            raise BenchError(f"{process.args[0]} does not end")
+        time.sleep(0.002)
+    return peak
+
+
+def wait_tracing(process, log):
+    """Until spantrace -v, whose stderr is the file LOG, says that all probes stand."""
+    end = time.monotonic() + STOP_S
+    while process.poll() is None and time.monotonic() < end:
+        with open(log, encoding="utf-8") as file:
+            if "tracing" in file.read():
+                return
+        time.sleep(0.01)
+    raise BenchError("spantrace does not trace")
 
 
 class Empty:
@@ -169,6 +204,27 @@ class Spantrace:
                 if line.startswith("RssAnon:"):
                     return int(line.split()[1])
         raise BenchError("this kernel does not tell RssAnon")
+
+
+class WholeMachine:
+    """spantrace -a, with default metrics and no probes on any file of others."""
+
+    def __init__(self, output, scratch):
+        self.log = os.path.join(scratch, "machine.log")
+        self.command = [os.path.join(output, "spantrace"), "-v", "-a", "-P", "bench", "-o", "json:/dev/null"]
+
+    def __enter__(self):
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
+        try:
+            wait_tracing(self.process, self.log)
+        except BaseException:
+            stop(self.process)
+            raise
+        return self
+
+    def __exit__(self, *_):
+        stop(self.process)
 
 
 class Bpftrace:

@@ -26,6 +26,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../include/batch.h"
 #include "../../user/attach/plan_impl.h"
 #include "../../user/elf/elfnote.h"
 #include "../../user/util/log.h"
@@ -38,7 +39,8 @@ struct reason {
 };
 
 static struct reason file_reasons[64], site_reasons[64], argument_reasons[64];
-static unsigned long files_read, files_damaged, sites_good, arguments_good, metas, rows, named;
+static unsigned long files_read, files_damaged, sites_good, arguments_good, metas, rows, named,
+	batched;
 
 #define CHECK(condition)                                                                      \
 	do {                                                                                  \
@@ -89,6 +91,19 @@ static void check_argument(const struct elfnote_arg *arg)
 	CHECK(o->form != OPERAND_REG || o->base <= 31);
 }
 
+/* The probe for all batched markers. */
+static void check_fetch(const struct elfnote_fetch *fetch, size_t size)
+{
+	const struct elfnote_site *site = &fetch->site;
+
+	if (site->refused) {
+		count_reason(site_reasons, site->refused);
+		return;
+	}
+	CHECK(site->offset < size && site->sema_offset && site->sema_offset + 2 <= size);
+	CHECK(fetch->clock <= BATCH_CLOCK_TSC && fetch->end - fetch->begin <= BATCH_MARKERS_MAX);
+}
+
 static void check_site(const struct elfnote_site *site, size_t size)
 {
 	check_text(site->provider);
@@ -106,6 +121,12 @@ static void check_site(const struct elfnote_site *site, size_t size)
 	}
 	sites_good++;
 	CHECK(*site->provider && *site->name);
+	if (site->batched) {
+		batched++;
+		CHECK(site->nop == ELFNOTE_NOP_NONE && site->vaddr && site->sema_vaddr);
+		CHECK(site->number < BATCH_MARKERS_MAX);
+		return;
+	}
 	CHECK(site->nop != ELFNOTE_NOP_UNKNOWN);
 	CHECK(site->offset < size);
 	CHECK(!site->sema_vaddr || (site->sema_offset + 2 <= size && site->sema_offset % 2 == 0));
@@ -222,6 +243,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		CHECK(!i || file->sites[i - 1].vaddr <= file->sites[i].vaddr);
 		check_site(&file->sites[i], size);
 	}
+	for (size_t i = 0; i < file->nfetches; i++)
+		if (file->fetches[i].site.nop || file->fetches[i].site.refused)
+			check_fetch(&file->fetches[i], size);
 	check_rules(file);
 	elfnote_free(&file);
 	return 0;
@@ -269,6 +293,12 @@ static void build_seed(uint16_t type, uint16_t machine, bool sections)
 		elfbuild_meta(elfbuild_data(&b, meta), ELFBUILD_TEXT + 4 * i + 1, 7, "app",
 			      i & 2 ? "job__new" : "job__enter", "src/app.c", keys);
 	}
+	/* And one of the batched lane for each. */
+	for (uint64_t i = 0; i < 4; i++)
+		elfbuild_batched(elfbuild_data(&b, meta), ELFBUILD_TEXT + 32 + i, 0x700000 + i,
+				 "app", i & 1 ? "step__exit" : "step__enter", "");
+	elfbuild_fetch(elfbuild_data(&b, meta), ELFBUILD_TEXT + 16, elfbuild_data_address(&b, 8),
+		       0x700000, 0x700004, BATCH_CLOCK_TSC);
 	strings = elfbuild_section(&b, ".strtab", SHT_STRTAB, 0);
 	symbols = elfbuild_section(&b, ".symtab", SHT_SYMTAB, 0);
 	elfbuild_symbol(&b, symbols, strings, "counter", ELFBUILD_TEXT + 0x100, STT_OBJECT, 1);
@@ -348,8 +378,9 @@ int main(int argc, char **argv)
 		fuzz_mutate(&random, seed, other, &input);
 		LLVMFuzzerTestOneInput(input.data, input.size);
 	}
-	printf("%lu files: %lu read, %lu of them damaged; %lu good sites, %lu good arguments, %lu labelled; %lu rows, %lu named\n",
-	       count, files_read, files_damaged, sites_good, arguments_good, metas, rows, named);
+	printf("%lu files: %lu read, %lu of them damaged; %lu good sites, %lu good arguments, %lu labelled, %lu batched; %lu rows, %lu named\n",
+	       count, files_read, files_damaged, sites_good, arguments_good, metas, batched, rows,
+	       named);
 	print_reasons("files turned down:", file_reasons);
 	print_reasons("sites refused:", site_reasons);
 	print_reasons("arguments unread:", argument_reasons);

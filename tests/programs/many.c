@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* Many of something, with counts known by construction.
  *
- *   many threads N SPANS   N threads one after another, each SPANS times many:work and in it many:step
- *   many paths DEPTH       18 + 18² + … + 18^DEPTH paths, each spanned once
+ *   many threads N SPANS     N threads one after another, each SPANS times many:work and in it many:step
+ *   many crowd N SPANS       the same on N threads that all live until the last of them is done
+ *   many processes N SPANS   the same in N children that all live until the last of them is done
+ *   many paths DEPTH TIMES   18 + 18² + … + 18^DEPTH paths, each spanned TIMES
  */
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <spantrace.h>
 
 static long spans;
 
-static void *worker(void *unused)
+static void *worker(void *together)
 {
 	long i;
 
@@ -23,7 +28,15 @@ static void *worker(void *unused)
 		SPAN_EXIT(many, step);
 		SPAN_EXIT(many, work);
 	}
-	return unused;
+	if (together)
+		pthread_barrier_wait(together);
+	return NULL;
+}
+
+static int truth(long n)
+{
+	printf("truth many:work %ld\ntruth many:work;many:step %ld\n", n * spans, n * spans);
+	return 0;
 }
 
 static int threads(long n)
@@ -37,8 +50,67 @@ static int threads(long n)
 			return 1;
 		pthread_join(thread, NULL);
 	}
-	printf("truth many:work %ld\ntruth many:work;many:step %ld\n", n * spans, n * spans);
-	return 0;
+	return truth(n);
+}
+
+static int crowd(long n)
+{
+	pthread_t *all = calloc((size_t)n, sizeof(*all));
+	pthread_barrier_t together;
+	pthread_attr_t small;
+	long i;
+
+	if (!all)
+		return 1;
+	pthread_barrier_init(&together, NULL, (unsigned)n);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 4 * (size_t)PTHREAD_STACK_MIN);
+	for (i = 0; i < n; i++) {
+		if (pthread_create(&all[i], &small, worker, &together)) {
+			fprintf(stderr, "many: no more than %ld threads here\n", i);
+			exit(1);
+		}
+	}
+	for (i = 0; i < n; i++)
+		pthread_join(all[i], NULL);
+	free(all);
+	return truth(n);
+}
+
+static int child(const int done[2], const int end[2])
+{
+	char byte = 0;
+
+	close(end[1]);
+	worker(NULL);
+	/* Until the parent lets go. */
+	return write(done[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 0;
+}
+
+static int processes(long n)
+{
+	int done[2], end[2], status, failed = 0;
+	char byte;
+	long i;
+
+	if (pipe(done) || pipe(end))
+		return 1;
+	for (i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(child(done, end));
+		if (pid < 0) {
+			fprintf(stderr, "many: no more than %ld processes here\n", i);
+			exit(1); /* and those that wait find the pipe closed */
+		}
+	}
+	for (i = 0; i < n; i++)
+		failed |= read(done[0], &byte, 1) != 1;
+	close(end[1]);
+	while (wait(&status) > 0)
+		failed |= status;
+	return failed ? 1 : truth(n);
 }
 
 static long walk(long depth);
@@ -71,16 +143,29 @@ NODE(j) NODE(k) NODE(l) NODE(m) NODE(n) NODE(o) NODE(p) NODE(q) NODE(r)
 	return made;
 }
 
+static int paths(long depth)
+{
+	long made = 0, i;
+
+	for (i = 0; i < spans; i++)
+		made = walk(depth);
+	printf("paths %ld\n", made);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	if (argc == 4 && !strcmp(argv[1], "threads")) {
+	if (argc == 4) {
 		spans = atol(argv[3]);
-		return threads(atol(argv[2]));
+		if (!strcmp(argv[1], "threads"))
+			return threads(atol(argv[2]));
+		if (!strcmp(argv[1], "crowd"))
+			return crowd(atol(argv[2]));
+		if (!strcmp(argv[1], "processes"))
+			return processes(atol(argv[2]));
+		if (!strcmp(argv[1], "paths"))
+			return paths(atol(argv[2]));
 	}
-	if (argc == 3 && !strcmp(argv[1], "paths")) {
-		printf("paths %ld\n", walk(atol(argv[2])));
-		return 0;
-	}
-	fprintf(stderr, "usage: many threads N SPANS | many paths DEPTH\n");
+	fprintf(stderr, "usage: many threads|crowd|processes N SPANS | many paths DEPTH TIMES\n");
 	return 2;
 }

@@ -200,6 +200,36 @@ static inline void elfbuild_meta(struct elfbuf *to, uint64_t address, uint32_t l
 	free(desc.data);
 }
 
+/* A marker of the batched lane. */
+static inline void elfbuild_batched(struct elfbuf *to, uint64_t address, uint64_t place,
+				    const char *provider, const char *name, const char *args)
+{
+	struct elfbuf desc = {0};
+
+	elfbuf_u64(&desc, address);
+	elfbuf_u64(&desc, place);
+	elfbuf_string(&desc, provider);
+	elfbuf_string(&desc, name);
+	elfbuf_string(&desc, args);
+	elfbuild_note(to, "spantrace", 2, &desc);
+	free(desc.data);
+}
+
+/* What has its buffer fetched; the table of markers is from BEGIN to END. */
+static inline void elfbuild_fetch(struct elfbuf *to, uint64_t pc, uint64_t semaphore,
+				  uint64_t begin, uint64_t end, uint32_t clock)
+{
+	struct elfbuf desc = {0};
+
+	elfbuf_u64(&desc, pc);
+	elfbuf_u64(&desc, semaphore);
+	elfbuf_u64(&desc, begin);
+	elfbuf_u64(&desc, end);
+	elfbuf_add(&desc, &clock, sizeof(clock));
+	elfbuild_note(to, "spantrace", 3, &desc);
+	free(desc.data);
+}
+
 /* Adds a symbol to SECTION, with its name in STRINGS. */
 static inline void elfbuild_symbol(struct elfbuild *b, int section, int strings, const char *name,
 				   uint64_t value, unsigned type, uint16_t index)

@@ -237,6 +237,8 @@ static int add_fetch(struct reader *r, const struct note *note)
 	if (note->desc_size < sizeof(head) || file->nfetches == ELFNOTE_MAX_SITES)
 		return 0;
 	memcpy(&head, note->desc, sizeof(head));
+	if (!head.pc) /* in a function that the linker left out */
+		return 0;
 	if (GROW(file->fetches, file->nfetches))
 		return -ENOMEM;
 	file->fetches[file->nfetches++] = (struct elfnote_fetch){

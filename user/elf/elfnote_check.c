@@ -143,8 +143,6 @@ static const char *check_fetches(const struct elfimage *image, struct elfnote_fi
 		struct elfnote_site *site = &fetch->site;
 
 		site->refused = check_code(image, site);
-		if (!site->vaddr) /* a function that the linker left out */
-			continue;
 		if (!site->refused)
 			site->refused = check_semaphore(image, site);
 		if (!site->refused && !site->sema_vaddr)
