@@ -21,7 +21,10 @@ struct mmp_frame {
 	u64 start, end;
 	u64 low;     /* children cover nothing below, so far */
 	u64 covered; /* by children: their union, as siblings may overlap */
-	u64 place;   /* of its result; UINT64_MAX: the self time is not to be set */
+	u64 place;   /* of its result; UINT64_MAX: it has none */
+	u64 number;  /* where it stands in the file */
+	bool told;   /* the file says its self time */
+	u64 self;    /* … which is this */
 	const struct model_path *path;
 };
 
@@ -30,6 +33,8 @@ struct mmp_stack {
 	u32 n, room;
 	u64 latest; /* end of the event met last */
 };
+
+#define RECENT 64u /* threads that are found without a table, by id */
 
 /* A step from a path to one below it that was made lately: most events make one of a few. */
 #define STEPS 1024u
@@ -48,6 +53,7 @@ struct mmp_nest {
 	u32 npaths;
 	struct mmp_step steps[STEPS];
 	struct intmap by_id;
+	u32 recent[RECENT]; /* place in threads + 1 of one with such an id; 0: none */
 	struct mmp_thread *threads;
 	size_t nthreads;
 	u32 frames_left;
@@ -87,6 +93,7 @@ static void forget_threads(struct mmp_nest *nest)
 	free(nest->threads);
 	nest->threads = NULL;
 	nest->nthreads = 0;
+	memset(nest->recent, 0, sizeof(nest->recent));
 	intmap_free(&nest->by_id);
 	nest->by_id = (struct intmap){0};
 	nest->counts = (struct mmp_nest_counts){0};
@@ -113,19 +120,14 @@ void mmp_nest_counts(const struct mmp_nest *nest, struct mmp_nest_counts *out)
 
 /* --- results --------------------------------------------------------------------------------------- */
 
-static int set_self(struct mmp_nest *nest, u64 place, u64 self)
-{
-	return blockcache_write(nest->results, place * RESULT_SIZE, &self, sizeof(self));
-}
-
-static int set_result(struct mmp_nest *nest, u64 place, const struct mmp_ordered *item, u64 self,
+static int set_result(struct mmp_nest *nest, u64 place, u64 number, u64 self,
 		      const struct model_path *path)
 {
 	struct {
 		u64 self;
 		u32 path;
 		s32 shift;
-	} result = {.self = self, .shift = (s32)((s64)item->number - (s64)place)};
+	} result = {.self = self, .shift = (s32)((s64)number - (s64)place)};
 
 	if (path) {
 		while (path->id >= nest->npaths) {
@@ -163,8 +165,12 @@ int mmp_nest_get(struct mmp_nest *nest, u64 at, struct mmp_nested *out)
 
 struct mmp_thread *mmp_nest_thread(const struct mmp_nest *nest, u32 id)
 {
-	void **found = intmap_find(&nest->by_id, id);
+	u32 recent = nest->recent[id % RECENT];
+	void **found;
 
+	if (recent && nest->threads[recent - 1].id == id)
+		return &nest->threads[recent - 1];
+	found = intmap_find(&nest->by_id, id);
 	return found ? &nest->threads[(uintptr_t)*found - 1] : NULL;
 }
 
@@ -193,6 +199,7 @@ static int thread_of(struct mmp_nest *nest, u32 id, struct mmp_thread **out)
 	if (err)
 		return err;
 	thread = &nest->threads[nest->nthreads++];
+	nest->recent[id % RECENT] = (u32)nest->nthreads;
 	*thread = (struct mmp_thread){.id = id, .tid = id};
 	thread->stack = calloc(1, sizeof(*thread->stack));
 	if (!thread->stack)
@@ -254,7 +261,9 @@ static int stack_pop(struct mmp_nest *nest, struct mmp_stack *stack)
 
 	if (frame->place == UINT64_MAX)
 		return 0;
-	return set_self(nest, frame->place, frame->end - frame->start - frame->covered);
+	return set_result(nest, frame->place, frame->number,
+			  frame->told ? frame->self : frame->end - frame->start - frame->covered,
+			  frame->path);
 }
 
 static int stack_pop_to(struct mmp_nest *nest, struct mmp_stack *stack, u32 n)
@@ -322,14 +331,13 @@ static int nest_interval(struct mmp_nest *nest, struct mmp_thread *thread, u64 p
 	path = path_under(nest, parent, name->def);
 	if (!path)
 		return -ENOMEM;
-	err = set_result(nest, place, item, self, path);
 	/* One that names its path has no length, and nothing within. */
-	if (err || (name->has_under && name->type == MMP_PLAIN))
-		return err;
+	if (name->has_under && name->type == MMP_PLAIN)
+		return set_result(nest, place, item->number, self, path);
 	err = stack_room(nest, stack);
 	if (err == -ENOSPC) {
 		nest->counts.too_deep++;
-		return 0;
+		return set_result(nest, place, item->number, self, path);
 	}
 	if (err)
 		return err;
@@ -337,7 +345,10 @@ static int nest_interval(struct mmp_nest *nest, struct mmp_thread *thread, u64 p
 		.start = start,
 		.end = end,
 		.low = UINT64_MAX,
-		.place = name->has & MMP_HAS_SELF ? UINT64_MAX : place,
+		.place = place,
+		.number = item->number,
+		.told = name->has & MMP_HAS_SELF,
+		.self = self,
 		.path = path,
 	};
 	return 0;
@@ -387,7 +398,7 @@ static int nest_event(struct mmp_nest *nest, struct mmp_thread *thread, u64 plac
 		int err = is_value(nest, item);
 
 		if (err)
-			return err < 0 ? err : set_result(nest, place, item, 0, NULL);
+			return err < 0 ? err : set_result(nest, place, item->number, 0, NULL);
 	}
 	for (i = stack->n; item->event.value2 == MMP_INSTANT && i-- > 0;)
 		if (stack->frames[i].start <= time && time <= stack->frames[i].end) {
@@ -395,7 +406,7 @@ static int nest_event(struct mmp_nest *nest, struct mmp_thread *thread, u64 plac
 			break;
 		}
 	path = path_under(nest, parent, name->def);
-	return path ? set_result(nest, place, item, 0, path) : -ENOMEM;
+	return path ? set_result(nest, place, item->number, 0, path) : -ENOMEM;
 }
 
 /* Whether the event is behind one that was met before it. Integer events have no time. */
@@ -434,22 +445,22 @@ static int walk_one(struct mmp_nest *nest, const struct mmp_order *order,
 		return err;
 	if (interval && event->value1 > event->value2) {
 		nest->counts.backwards++;
-		return set_result(nest, place, item, 0, NULL);
+		return set_result(nest, place, item->number, 0, NULL);
 	}
 	if (event->value2 != MMP_INTEGER && item->key > nest->counts.latest_ns)
 		nest->counts.latest_ns = item->key;
 	if (name->type == MMP_THREAD) {
 		err = take_thread(nest, event, name);
-		return err ? err : set_result(nest, place, item, 0, NULL);
+		return err ? err : set_result(nest, place, item->number, 0, NULL);
 	}
 	id = name->has & MMP_HAS_THREAD ? name->thread : event->thread;
 	err = thread_of(nest, id, &thread);
 	if (err || !thread)
-		return err ? err : set_result(nest, place, item, 0, NULL);
+		return err ? err : set_result(nest, place, item->number, 0, NULL);
 	if (name->type == MMP_ASYNC || name->has & MMP_HAS_THREAD) { /* on a lane */
 		const struct model_path *path = path_under(nest, name->under, name->def);
 
-		return path ? set_result(nest, place, item, name->self_ns, path) : -ENOMEM;
+		return path ? set_result(nest, place, item->number, name->self_ns, path) : -ENOMEM;
 	}
 	if (is_out_of_order(thread->stack, item)) {
 		if (!order->sorted)

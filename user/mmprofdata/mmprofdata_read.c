@@ -21,9 +21,10 @@ struct mmp_reader {
 	struct mmp_meta meta;
 	struct mmp_names *names;
 	struct mmp_nest *nest;
-	u64 base_ns; /* the file's 0 on the trace's clock */
-	bool own;    /* spantrace wrote it */
-	bool told;   /* the metadata is there and whole */
+	u64 base_ns;            /* the file's 0 on the trace's clock */
+	bool own;               /* spantrace wrote it */
+	bool told;              /* the metadata is there and whole */
+	struct model_span span; /* the one under way; what no event tells stays zero */
 };
 
 static bool mmp_is(const u8 *first, size_t n)
@@ -189,26 +190,26 @@ static int set_threads(struct replay *replay, const struct mmp_reader *reader)
 
 /* --- spans and events -------------------------------------------------------------------------------- */
 
-static void take_span(struct replay *replay, const struct mmp_reader *reader,
+static void take_span(struct replay *replay, struct mmp_reader *reader,
 		      const struct mmp_nested *nested, const struct mmp_thread *thread,
 		      const struct mmp_name *name)
 {
 	static const u32 flags[] = {[MMP_ASYNC] = MODEL_ASYNC, [MMP_SEGMENT] = MODEL_SEGMENT};
 	u64 busy = nested->event.value2 - nested->event.value1;
-	struct model_span span = {
-		.thread = thread->model,
-		.path = nested->path,
-		.id = name->span_id,
-		.start_ns = reader->base_ns + nested->event.value1,
-		.end_ns = reader->base_ns + nested->event.value2,
-		.busy_ns = name->has & MMP_HAS_BUSY ? name->busy_ns : busy,
-		.self_ns = nested->self_ns,
-		.flags = name->flags | (name->type <= MMP_SEGMENT ? flags[name->type] : 0),
-		.nlabels = name->nlabels,
-	};
+	struct model_span *span = &reader->span;
 
-	memcpy(span.labels, name->labels, name->nlabels * sizeof(span.labels[0]));
-	replay_take_span(replay, &span);
+	span->thread = thread->model;
+	span->path = nested->path;
+	span->id = name->span_id;
+	span->start_ns = reader->base_ns + nested->event.value1;
+	span->end_ns = reader->base_ns + nested->event.value2;
+	span->busy_ns = name->has & MMP_HAS_BUSY ? name->busy_ns : busy;
+	span->self_ns = nested->self_ns;
+	span->flags = name->flags | (name->type <= MMP_SEGMENT ? flags[name->type] : 0);
+	span->nlabels = name->nlabels;
+	if (name->nlabels)
+		memcpy(span->labels, name->labels, name->nlabels * sizeof(span->labels[0]));
+	replay_take_span(replay, span);
 }
 
 /* In our own files the value of an event stands behind it, or among its arguments. In others an integer event has no
@@ -241,7 +242,7 @@ static int take_event(struct replay *replay, const struct mmp_reader *reader,
 	return 0;
 }
 
-static int take_one(struct replay *replay, const struct mmp_reader *reader,
+static int take_one(struct replay *replay, struct mmp_reader *reader,
 		    const struct mmp_nested *nested)
 {
 	bool interval = mmp_is_interval(&nested->event);
@@ -328,7 +329,7 @@ static int expect_one(const struct mmp_reader *reader, u64 at, struct mmp_nested
 /* Rows are more than the caches near the processor hold: that of an event is asked for some events before it is taken. */
 #define EXPECT 8
 
-static int take_all(struct replay *replay, const struct mmp_reader *reader)
+static int take_all(struct replay *replay, struct mmp_reader *reader)
 {
 	struct mmp_nested nested[EXPECT];
 	u64 n = reader->file->nevents, ahead = 0, i;
