@@ -376,6 +376,22 @@ int mmp_file_event(struct mmp_file *file, u64 number, struct mmp_event *event)
 	return err;
 }
 
+int mmp_file_value_behind(struct mmp_file *file, u64 number, const struct mmp_event *instant,
+			  u64 *value)
+{
+	struct mmp_event next;
+	int err;
+
+	if (number + 1 >= file->nevents)
+		return 0;
+	err = mmp_file_event(file, number + 1, &next);
+	if (err)
+		return err;
+	*value = next.value1;
+	return next.value2 == MMP_INTEGER && next.kind == instant->kind && next.id == instant->id &&
+	       next.thread == instant->thread;
+}
+
 int mmp_file_new(int fd, u32 version, struct mmp_file **out)
 {
 	CLEANUP(mmp_file_free) struct mmp_file *file = calloc(1, sizeof(*file));

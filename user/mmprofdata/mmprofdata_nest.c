@@ -14,7 +14,8 @@
 #define THREADS_MAX 65536u
 #define DEEP_MAX    4096u
 #define FRAMES_ALL  (1u << 20) /* room on all stacks */
-#define RESULT_SIZE 16u        /* u64 self, u32 path, s32 number - place */
+#define RESULT_SIZE 16u        /* u64 self, u32 path and RESULT_BARE, s32 number - place */
+#define RESULT_BARE (1u << 31) /* the event's name says nothing more */
 
 /* An interval whose children are being met, the latest first. */
 struct mmp_frame {
@@ -23,6 +24,7 @@ struct mmp_frame {
 	u64 covered; /* by children: their union, as siblings may overlap */
 	u64 place;   /* of its result; UINT64_MAX: it has none */
 	u64 number;  /* where it stands in the file */
+	u32 bare;    /* RESULT_BARE or 0 */
 	bool told;   /* the file says its self time */
 	u64 self;    /* … which is this */
 	const struct model_path *path;
@@ -47,7 +49,6 @@ struct mmp_nest {
 	struct mmp_file *file;
 	struct mmp_names *names;
 	struct trace *trace;
-	bool own;
 	struct blockcache *results;
 	const struct model_path **paths; /* by id */
 	u32 npaths;
@@ -60,7 +61,7 @@ struct mmp_nest {
 	struct mmp_nest_counts counts;
 };
 
-int mmp_nest_new(struct mmp_file *file, struct mmp_names *names, struct trace *trace, bool own,
+int mmp_nest_new(struct mmp_file *file, struct mmp_names *names, struct trace *trace,
 		 struct mmp_nest **out)
 {
 	struct mmp_nest *nest = calloc(1, sizeof(*nest));
@@ -71,7 +72,6 @@ int mmp_nest_new(struct mmp_file *file, struct mmp_names *names, struct trace *t
 	nest->file = file;
 	nest->names = names;
 	nest->trace = trace;
-	nest->own = own;
 	err = blockcache_new(NULL, NULL, &nest->results);
 	if (err) {
 		free(nest);
@@ -120,45 +120,66 @@ void mmp_nest_counts(const struct mmp_nest *nest, struct mmp_nest_counts *out)
 
 /* --- results --------------------------------------------------------------------------------------- */
 
+struct result {
+	u64 self;
+	u32 path; /* and RESULT_BARE */
+	s32 shift;
+};
+
+_Static_assert(sizeof(struct result) == RESULT_SIZE, "scratch layout");
+_Static_assert(PATHS_MAX < RESULT_BARE, "a path's id leaves the bit free");
+
+static int put_result(struct mmp_nest *nest, u64 place, u64 number, u64 self, u32 path)
+{
+	const struct result result = {
+		.self = self,
+		.path = path,
+		.shift = (s32)((s64)number - (s64)place),
+	};
+
+	return blockcache_write(nest->results, place * RESULT_SIZE, &result, sizeof(result));
+}
+
+static int know_path(struct mmp_nest *nest, const struct model_path *path)
+{
+	while (path->id >= nest->npaths) {
+		int err = GROW(nest->paths, nest->npaths);
+
+		if (err)
+			return err;
+		nest->paths[nest->npaths++] = NULL;
+	}
+	nest->paths[path->id] = path;
+	return 0;
+}
+
+/* PATH is NULL: it is no span or event. */
 static int set_result(struct mmp_nest *nest, u64 place, u64 number, u64 self,
 		      const struct model_path *path)
 {
-	struct {
-		u64 self;
-		u32 path;
-		s32 shift;
-	} result = {.self = self, .shift = (s32)((s64)number - (s64)place)};
+	int err = path ? know_path(nest, path) : 0;
 
-	if (path) {
-		while (path->id >= nest->npaths) {
-			int err = GROW(nest->paths, nest->npaths);
-
-			if (err)
-				return err;
-			nest->paths[nest->npaths++] = NULL;
-		}
-		nest->paths[path->id] = path;
-		result.path = path->id;
-	}
-	_Static_assert(sizeof(result) == RESULT_SIZE, "scratch layout");
-	return blockcache_write(nest->results, place * RESULT_SIZE, &result, sizeof(result));
+	return err ? err : put_result(nest, place, number, self, path ? path->id : 0);
 }
 
 int mmp_nest_get(struct mmp_nest *nest, u64 at, struct mmp_nested *out)
 {
-	struct {
-		u64 self;
-		u32 path;
-		s32 shift;
-	} result;
+	struct result result;
 	int err = blockcache_read(nest->results, at * RESULT_SIZE, &result, sizeof(result));
+	u32 path;
 
 	if (err)
 		return err;
+	path = result.path & ~RESULT_BARE;
 	out->number = at + (u64)(s64)result.shift;
 	out->self_ns = result.self;
-	out->path = result.path < nest->npaths ? nest->paths[result.path] : NULL;
-	return mmp_file_event(nest->file, out->number, &out->event);
+	out->bare = result.path & RESULT_BARE;
+	out->path = path < nest->npaths ? nest->paths[path] : NULL;
+	err = mmp_file_event(nest->file, out->number, &out->event);
+	out->thread = !err && out->path && mmp_is_interval(&out->event)
+			      ? mmp_nest_thread(nest, out->event.thread)
+			      : NULL;
+	return err;
 }
 
 /* --- threads --------------------------------------------------------------------------------------- */
@@ -261,9 +282,9 @@ static int stack_pop(struct mmp_nest *nest, struct mmp_stack *stack)
 
 	if (frame->place == UINT64_MAX)
 		return 0;
-	return set_result(nest, frame->place, frame->number,
+	return put_result(nest, frame->place, frame->number,
 			  frame->told ? frame->self : frame->end - frame->start - frame->covered,
-			  frame->path);
+			  frame->path->id | frame->bare);
 }
 
 static int stack_pop_to(struct mmp_nest *nest, struct mmp_stack *stack, u32 n)
@@ -339,6 +360,8 @@ static int nest_interval(struct mmp_nest *nest, struct mmp_thread *thread, u64 p
 		nest->counts.too_deep++;
 		return set_result(nest, place, item->number, self, path);
 	}
+	if (!err)
+		err = know_path(nest, path);
 	if (err)
 		return err;
 	stack->frames[stack->n++] = (struct mmp_frame){
@@ -347,6 +370,7 @@ static int nest_interval(struct mmp_nest *nest, struct mmp_thread *thread, u64 p
 		.low = UINT64_MAX,
 		.place = place,
 		.number = item->number,
+		.bare = name->bare ? RESULT_BARE : 0,
 		.told = name->has & MMP_HAS_SELF,
 		.self = self,
 		.path = path,
@@ -356,36 +380,6 @@ static int nest_interval(struct mmp_nest *nest, struct mmp_thread *thread, u64 p
 
 /* --- the walk -------------------------------------------------------------------------------------- */
 
-int mmp_value_behind(struct mmp_file *file, u64 number, const struct mmp_event *instant, u64 *value)
-{
-	struct mmp_event next;
-	int err;
-
-	if (number + 1 >= file->nevents)
-		return 0;
-	err = mmp_file_event(file, number + 1, &next);
-	if (err)
-		return err;
-	*value = next.value1;
-	return next.value2 == MMP_INTEGER && next.kind == instant->kind && next.id == instant->id &&
-	       next.thread == instant->thread;
-}
-
-/* Whether an integer event of our own file is the value of the instant before it. */
-static int is_value(const struct mmp_nest *nest, const struct mmp_ordered *item)
-{
-	struct mmp_event before;
-	u64 value;
-	int err;
-
-	if (!nest->own || !item->number)
-		return 0;
-	err = mmp_file_event(nest->file, item->number - 1, &before);
-	if (err || before.value2 != MMP_INSTANT)
-		return err;
-	return mmp_value_behind(nest->file, item->number - 1, &before, &value);
-}
-
 static int nest_event(struct mmp_nest *nest, struct mmp_thread *thread, u64 place,
 		      const struct mmp_ordered *item, const struct mmp_name *name)
 {
@@ -394,12 +388,8 @@ static int nest_event(struct mmp_nest *nest, struct mmp_thread *thread, u64 plac
 	u64 time = item->event.value1;
 	u32 i;
 
-	if (item->event.value2 == MMP_INTEGER) {
-		int err = is_value(nest, item);
-
-		if (err)
-			return err < 0 ? err : set_result(nest, place, item->number, 0, NULL);
-	}
+	if (item->is_value)
+		return set_result(nest, place, item->number, 0, NULL);
 	for (i = stack->n; item->event.value2 == MMP_INSTANT && i-- > 0;)
 		if (stack->frames[i].start <= time && time <= stack->frames[i].end) {
 			parent = stack->frames[i].path;
@@ -431,8 +421,7 @@ static void thread_lives(struct mmp_thread *thread, u64 start, u64 end)
 }
 
 /* -ESTALE: the file must be sorted. */
-static int walk_one(struct mmp_nest *nest, const struct mmp_order *order,
-		    const struct mmp_ordered *item, u64 place)
+static int walk_one(struct mmp_nest *nest, bool sorted, const struct mmp_ordered *item, u64 place)
 {
 	const struct mmp_event *event = &item->event;
 	bool interval = mmp_is_interval(event);
@@ -463,7 +452,7 @@ static int walk_one(struct mmp_nest *nest, const struct mmp_order *order,
 		return path ? set_result(nest, place, item->number, name->self_ns, path) : -ENOMEM;
 	}
 	if (is_out_of_order(thread->stack, item)) {
-		if (!order->sorted)
+		if (!sorted)
 			return -ESTALE;
 		nest->counts.out_of_order++;
 	}
@@ -494,17 +483,19 @@ static int walk_finish(struct mmp_nest *nest)
 
 static int walk(struct mmp_nest *nest, bool sorted)
 {
-	CLEANUP(mmp_order_free) struct mmp_order order;
-	struct mmp_ordered item;
+	CLEANUP(mmp_order_free) struct mmp_order *order = NULL;
+	const struct mmp_ordered *items = NULL;
 	u64 place = nest->file->nevents;
-	int err = mmp_order_init(&order, nest->file, sorted);
+	u32 n = 0, i;
+	int err = mmp_order_new(nest->file, sorted, &order);
 
 	forget_threads(nest);
 	while (!err) {
-		err = mmp_order_next(&order, &item);
+		err = mmp_order_next(order, &items, &n);
 		if (err <= 0)
 			break;
-		err = walk_one(nest, &order, &item, --place);
+		for (i = 0, err = 0; i < n && !err; i++)
+			err = walk_one(nest, sorted, &items[i], --place);
 	}
 	return err ? err : walk_finish(nest);
 }
