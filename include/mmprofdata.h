@@ -37,7 +37,9 @@
 #ifndef SPANTRACE_MMPROFDATA_H
 #define SPANTRACE_MMPROFDATA_H
 
+#include <endian.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "types.h"
 
@@ -115,7 +117,10 @@ static inline bool mmp_is_interval(const struct mmp_event *event)
 
 static inline u32 mmp_get32(const u8 *at)
 {
-	return (u32)at[0] | (u32)at[1] << 8 | (u32)at[2] << 16 | (u32)at[3] << 24;
+	u32 value;
+
+	memcpy(&value, at, sizeof(value));
+	return le32toh(value);
 }
 
 static inline u64 mmp_get64(const u8 *at)

@@ -113,6 +113,7 @@ def measure_ours(files, commands, formats, subcommands, from_theirs):
     if "diff" in subcommands:
         commands.run("diff", [files.spantrace, "diff", base, change])
     if from_theirs:
+        commands.run("report mm_profdata", [files.spantrace, "report", files.path("base.mm_profdata")])
         commands.run("from mm_profdata", [files.spantrace, "export", "-q", files.path("base.mm_profdata"),
                                           "-o", "folded:" + files.path("again.folded")])
 
@@ -174,7 +175,9 @@ def print_rates(table, files, commands, formats, with_theirs):
         rate(name, beside(name), text="export to " + name)
     rate("report", "summarize")
     rate("diff", "diff", text="diff, both sides")
-    rate("from mm_profdata", "stack_collapse", None, "measureme's file to folded")
+    if with_theirs:
+        rate("from mm_profdata", "stack_collapse", text="measureme's file to folded")
+        rate("report mm_profdata", "summarize", None, "report on measureme's file")
     table.times("spans_gen, writing the recording", files.spans / commands.wall.get("spans_gen"))
 
 

@@ -387,6 +387,59 @@ static void test_order(void **state)
 	eventfile_free(&f);
 }
 
+/* So many that they are read ahead in a thread, both ways: of each round the child, the event with its value, the parent.
+ * LATE: the parent stands before its child, so that the file is walked a second time. */
+static void check_many(bool late)
+{
+	enum { ROUNDS = 10000 };
+	struct eventfile f;
+	struct eventfile_read r;
+	u64 kind, outer, inner, tick;
+	size_t size;
+	char *image, *at, line[128];
+
+	eventfile_init(&f, false);
+	eventfile_metadata(&f, "{\"start_time\": 1000, \"spantrace\": {\"version\": \"1\"}}");
+	kind = eventfile_string(&f, "K");
+	outer = eventfile_string(&f, "K:outer");
+	inner = eventfile_string(&f, "K:inner");
+	tick = eventfile_string(&f, "K:tick");
+	for (u64 i = 0; i < ROUNDS; i++) {
+		if (late)
+			eventfile_event(&f, kind, outer, 1, i * 10, i * 10 + 9);
+		eventfile_event(&f, kind, inner, 1, i * 10 + 1, i * 10 + 5);
+		eventfile_event(&f, kind, tick, 1, i * 10 + 6, MMP_INSTANT);
+		eventfile_event(&f, kind, tick, 1, i, MMP_INTEGER);
+		if (!late)
+			eventfile_event(&f, kind, outer, 1, i * 10, i * 10 + 9);
+	}
+	image = eventfile_image(&f, 1 << 18, &size);
+	eventfile_read_bytes(&r, image, size);
+	assert_int_equal(r.err, 0);
+	at = r.text.data;
+	for (u64 i = 0; i < ROUNDS; i++) {
+		int n = snprintf(line, sizeof(line),
+				 "1 K:outer;K:inner %" PRIu64 "-%" PRIu64 " self 4\n"
+				 "1 K:outer;K:tick %" PRIu64 " value %" PRIu64 "\n"
+				 "1 K:outer %" PRIu64 "-%" PRIu64 " self 5\n",
+				 i * 10 + 1, i * 10 + 5, i * 10 + 6, i, i * 10, i * 10 + 9);
+
+		assert_memory_equal(at, line, n);
+		at += n;
+	}
+	assert_null(strstr(at, "loss"));
+	eventfile_read_end(&r);
+	free(image);
+	eventfile_free(&f);
+}
+
+static void test_many(void **state)
+{
+	(void)state;
+	check_many(false);
+	check_many(true);
+}
+
 /* One that is 5000 events late is used all the same, and counted. */
 static void test_far_out_of_order(void **state)
 {
@@ -489,6 +542,7 @@ int main(void)
 		cmocka_unit_test(test_old_version),
 		cmocka_unit_test(test_hostile_strings),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_far_out_of_order),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_other_versions),

@@ -343,14 +343,35 @@ int mmp_file_text(struct mmp_file *file, u64 id, struct text_buf *out)
 
 int mmp_file_event(struct mmp_file *file, u64 number, struct mmp_event *event)
 {
-	size_t size = file->old ? MMP_EVENT_SIZE_OLD : MMP_EVENT_SIZE;
+	struct blockcache *from = pages_cache(&file->pages[MMP_EVENTS]);
 	u8 bytes[MMP_EVENT_SIZE];
-	int err = blockcache_read(pages_cache(&file->pages[MMP_EVENTS]),
-				  MMP_HEADER_SIZE + number * size, bytes, size);
+	int err;
 
+	if (file->old)
+		err = blockcache_read(from, MMP_HEADER_SIZE + number * MMP_EVENT_SIZE_OLD, bytes,
+				      MMP_EVENT_SIZE_OLD);
+	else
+		err = blockcache_read(from, MMP_HEADER_SIZE + number * MMP_EVENT_SIZE, bytes,
+				      MMP_EVENT_SIZE);
 	if (!err)
 		mmp_event_get(bytes, file->old, event);
 	return err;
+}
+
+int mmp_file_value_behind(struct mmp_file *file, u64 number, const struct mmp_event *instant,
+			  u64 *value)
+{
+	struct mmp_event next;
+	int err;
+
+	if (number + 1 >= file->nevents)
+		return 0;
+	err = mmp_file_event(file, number + 1, &next);
+	if (err)
+		return err;
+	*value = next.value1;
+	return next.value2 == MMP_INTEGER && next.kind == instant->kind && next.id == instant->id &&
+	       next.thread == instant->thread;
 }
 
 int mmp_file_new(int fd, u32 version, struct mmp_file **out)

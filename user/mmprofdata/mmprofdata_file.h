@@ -28,6 +28,7 @@ struct mmp_pages {
 struct mmp_file {
 	int fd; /* borrowed */
 	bool old;
+	bool own; /* spantrace wrote it; set by who reads the metadata */
 	u64 nevents;
 	u64 damaged;   /* pages and headers that are not as they should be */
 	u64 cut_bytes; /* at the end of the file, of a page that is not whole */
@@ -41,6 +42,10 @@ int mmp_file_new(int fd, u32 version, struct mmp_file **out);
 void mmp_file_free(struct mmp_file **file);
 /* Event NUMBER, below file->nevents. 0 or -errno. */
 int mmp_file_event(struct mmp_file *file, u64 number, struct mmp_event *event);
+/* Whether NUMBER is an event with a value of our own files: an instant that an integer event follows. VALUE is that
+ * integer's. 1, 0 or -errno. */
+int mmp_file_value_behind(struct mmp_file *file, u64 number, const struct mmp_event *instant,
+			  u64 *value);
 /* Adds the text of string ID to OUT: "<unknown>" where there is none. It is cut at MMP_TEXT_MAX. 0 or -errno. */
 int mmp_file_text(struct mmp_file *file, u64 id, struct text_buf *out);
 

@@ -15,7 +15,6 @@
 struct mmp_names {
 	struct mmp_file *file;
 	struct trace *trace;
-	bool own;
 	bool labels;
 	u64 texts_lost;
 	u64 labels_left_out;
@@ -36,7 +35,7 @@ static int add_def(struct mmp_names *names, enum model_kind kind, const char *pr
 	return 0;
 }
 
-int mmp_names_new(struct mmp_file *file, struct trace *trace, bool own, struct mmp_names **out)
+int mmp_names_new(struct mmp_file *file, struct trace *trace, struct mmp_names **out)
 {
 	CLEANUP(mmp_names_free) struct mmp_names *names = calloc(1, sizeof(*names));
 	int err;
@@ -45,7 +44,6 @@ int mmp_names_new(struct mmp_file *file, struct trace *trace, bool own, struct m
 		return -ENOMEM;
 	names->file = file;
 	names->trace = trace;
-	names->own = own;
 	err = add_def(names, MODEL_THREAD_SPAN, "spantrace", "(other names)", &names->other_span);
 	if (!err)
 		err = add_def(names, MODEL_EVENT, "spantrace", "(other names)",
@@ -272,8 +270,8 @@ static int add_label(struct mmp_names *names, const char *key, size_t key_length
 		return 0;
 	}
 	label.key = keep(names, key, key_length, KEYS_MORE);
-	if (!names->own || !is_number(value, &label.number)) {
-		if (names->own && length > 1 && value[0] == '"' && value[length - 1] == '"') {
+	if (!names->file->own || !is_number(value, &label.number)) {
+		if (names->file->own && length > 1 && value[0] == '"' && value[length - 1] == '"') {
 			value++;
 			length -= 2;
 		}
@@ -293,21 +291,21 @@ static int take_arg(struct mmp_names *names, char *arg, unsigned number, struct 
 	char key[] = "arg4294967295";
 	const char *equals = strchr(arg, '=');
 
-	if (names->own && name->type == MMP_THREAD) {
+	if (names->file->own && name->type == MMP_THREAD) {
 		take_thread(arg, name);
 		return 0;
 	}
-	if (names->own && arg[0] == '#')
+	if (names->file->own && arg[0] == '#')
 		return take_special(names, arg, name);
-	if (names->own && strcmp(arg, "abandoned") == 0) {
+	if (names->file->own && strcmp(arg, "abandoned") == 0) {
 		name->flags |= MODEL_ABANDONED;
 		return 0;
 	}
-	if (names->own && strcmp(arg, "open") == 0) {
+	if (names->file->own && strcmp(arg, "open") == 0) {
 		name->flags |= MODEL_OPEN;
 		return 0;
 	}
-	if (names->own && equals && equals != arg)
+	if (names->file->own && equals && equals != arg)
 		return add_label(names, arg, (size_t)(equals - arg), equals + 1, name);
 	snprintf(key, sizeof(key), "arg%u", number);
 	return add_label(names, key, strlen(key), arg, name);
@@ -347,7 +345,7 @@ static int name_parse(struct mmp_names *names, struct mmp_name *name)
 	label = names->id.len ? next_piece(&rest, end) : NULL;
 	if (!label)
 		return add_def(names, model, kind, "<parse error>", &name->def);
-	if (names->own)
+	if (names->file->own)
 		name->type = type_of(kind, &rest, name);
 	if (name->type == MMP_THREAD && strcmp(label, MMP_NO_COMM) != 0)
 		memccpy(name->comm, label, 0, sizeof(name->comm) - 1);
@@ -355,6 +353,7 @@ static int name_parse(struct mmp_names *names, struct mmp_name *name)
 		err = add_def(names, model, kind, strip_kind(label, kind), &name->def);
 	else if (name->type != MMP_THREAD)
 		err = def_of_frame(names, MODEL_ASYNC_SPAN, label, &name->def);
+	name->bare = name->interval && name->type == MMP_PLAIN && rest == end;
 	for (number = 0; !err && rest < end && (arg = next_piece(&rest, end)); number++)
 		err = take_arg(names, arg, number, name);
 	return err;

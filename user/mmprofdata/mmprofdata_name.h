@@ -22,6 +22,7 @@ enum mmp_type {
 
 struct mmp_name {
 	bool whole;   /* else only a place for one */
+	bool bare;    /* a thread span, of which it says no more than the definition */
 	u64 kind, id; /* that it was made from */
 	bool interval;
 	enum mmp_type type;
@@ -44,8 +45,8 @@ struct mmp_name {
 
 struct mmp_names;
 
-/* FILE and TRACE are borrowed; OWN: spantrace wrote the file. */
-int mmp_names_new(struct mmp_file *file, struct trace *trace, bool own, struct mmp_names **out);
+/* FILE and TRACE are borrowed. */
+int mmp_names_new(struct mmp_file *file, struct trace *trace, struct mmp_names **out);
 void mmp_names_free(struct mmp_names **names);
 /* Labels are only wanted from here on. */
 void mmp_names_want_labels(struct mmp_names *names);

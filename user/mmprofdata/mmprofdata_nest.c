@@ -14,14 +14,19 @@
 #define THREADS_MAX 65536u
 #define DEEP_MAX    4096u
 #define FRAMES_ALL  (1u << 20) /* room on all stacks */
-#define RESULT_SIZE 16u        /* u64 self, u32 path, s32 number - place */
+#define RESULT_SIZE 16u        /* u64 self, u32 path and RESULT_BARE, s32 number - place */
+#define RESULT_BARE (1u << 31) /* the event's name says nothing more */
 
 /* An interval whose children are being met, the latest first. */
 struct mmp_frame {
 	u64 start, end;
 	u64 low;     /* children cover nothing below, so far */
 	u64 covered; /* by children: their union, as siblings may overlap */
-	u64 place;   /* of its result; UINT64_MAX: the self time is not to be set */
+	u64 place;   /* of its result; UINT64_MAX: it has none */
+	u64 number;  /* where it stands in the file */
+	u32 bare;    /* RESULT_BARE or 0 */
+	bool told;   /* the file says its self time */
+	u64 self;    /* … which is this */
 	const struct model_path *path;
 };
 
@@ -30,6 +35,8 @@ struct mmp_stack {
 	u32 n, room;
 	u64 latest; /* end of the event met last */
 };
+
+#define RECENT 64u /* threads that are found without a table, by id */
 
 /* A step from a path to one below it that was made lately: most events make one of a few. */
 #define STEPS 1024u
@@ -42,19 +49,19 @@ struct mmp_nest {
 	struct mmp_file *file;
 	struct mmp_names *names;
 	struct trace *trace;
-	bool own;
 	struct blockcache *results;
 	const struct model_path **paths; /* by id */
 	u32 npaths;
 	struct mmp_step steps[STEPS];
 	struct intmap by_id;
+	u32 recent[RECENT]; /* place in threads + 1 of one with such an id; 0: none */
 	struct mmp_thread *threads;
 	size_t nthreads;
 	u32 frames_left;
 	struct mmp_nest_counts counts;
 };
 
-int mmp_nest_new(struct mmp_file *file, struct mmp_names *names, struct trace *trace, bool own,
+int mmp_nest_new(struct mmp_file *file, struct mmp_names *names, struct trace *trace,
 		 struct mmp_nest **out)
 {
 	struct mmp_nest *nest = calloc(1, sizeof(*nest));
@@ -65,7 +72,6 @@ int mmp_nest_new(struct mmp_file *file, struct mmp_names *names, struct trace *t
 	nest->file = file;
 	nest->names = names;
 	nest->trace = trace;
-	nest->own = own;
 	err = blockcache_new(NULL, NULL, &nest->results);
 	if (err) {
 		free(nest);
@@ -87,6 +93,7 @@ static void forget_threads(struct mmp_nest *nest)
 	free(nest->threads);
 	nest->threads = NULL;
 	nest->nthreads = 0;
+	memset(nest->recent, 0, sizeof(nest->recent));
 	intmap_free(&nest->by_id);
 	nest->by_id = (struct intmap){0};
 	nest->counts = (struct mmp_nest_counts){0};
@@ -113,58 +120,78 @@ void mmp_nest_counts(const struct mmp_nest *nest, struct mmp_nest_counts *out)
 
 /* --- results --------------------------------------------------------------------------------------- */
 
-static int set_self(struct mmp_nest *nest, u64 place, u64 self)
+struct result {
+	u64 self;
+	u32 path; /* and RESULT_BARE */
+	s32 shift;
+};
+
+_Static_assert(sizeof(struct result) == RESULT_SIZE, "scratch layout");
+_Static_assert(PATHS_MAX < RESULT_BARE, "a path's id leaves the bit free");
+
+static int put_result(struct mmp_nest *nest, u64 place, u64 number, u64 self, u32 path)
 {
-	return blockcache_write(nest->results, place * RESULT_SIZE, &self, sizeof(self));
+	const struct result result = {
+		.self = self,
+		.path = path,
+		.shift = (s32)((s64)number - (s64)place),
+	};
+
+	return blockcache_write(nest->results, place * RESULT_SIZE, &result, sizeof(result));
 }
 
-static int set_result(struct mmp_nest *nest, u64 place, const struct mmp_ordered *item, u64 self,
+static int know_path(struct mmp_nest *nest, const struct model_path *path)
+{
+	while (path->id >= nest->npaths) {
+		int err = GROW(nest->paths, nest->npaths);
+
+		if (err)
+			return err;
+		nest->paths[nest->npaths++] = NULL;
+	}
+	nest->paths[path->id] = path;
+	return 0;
+}
+
+/* PATH is NULL: it is no span or event. */
+static int set_result(struct mmp_nest *nest, u64 place, u64 number, u64 self,
 		      const struct model_path *path)
 {
-	struct {
-		u64 self;
-		u32 path;
-		s32 shift;
-	} result = {.self = self, .shift = (s32)((s64)item->number - (s64)place)};
+	int err = path ? know_path(nest, path) : 0;
 
-	if (path) {
-		while (path->id >= nest->npaths) {
-			int err = GROW(nest->paths, nest->npaths);
-
-			if (err)
-				return err;
-			nest->paths[nest->npaths++] = NULL;
-		}
-		nest->paths[path->id] = path;
-		result.path = path->id;
-	}
-	_Static_assert(sizeof(result) == RESULT_SIZE, "scratch layout");
-	return blockcache_write(nest->results, place * RESULT_SIZE, &result, sizeof(result));
+	return err ? err : put_result(nest, place, number, self, path ? path->id : 0);
 }
 
 int mmp_nest_get(struct mmp_nest *nest, u64 at, struct mmp_nested *out)
 {
-	struct {
-		u64 self;
-		u32 path;
-		s32 shift;
-	} result;
+	struct result result;
 	int err = blockcache_read(nest->results, at * RESULT_SIZE, &result, sizeof(result));
+	u32 path;
 
 	if (err)
 		return err;
+	path = result.path & ~RESULT_BARE;
 	out->number = at + (u64)(s64)result.shift;
 	out->self_ns = result.self;
-	out->path = result.path < nest->npaths ? nest->paths[result.path] : NULL;
-	return mmp_file_event(nest->file, out->number, &out->event);
+	out->bare = result.path & RESULT_BARE;
+	out->path = path < nest->npaths ? nest->paths[path] : NULL;
+	err = mmp_file_event(nest->file, out->number, &out->event);
+	out->thread = !err && out->path && mmp_is_interval(&out->event)
+			      ? mmp_nest_thread(nest, out->event.thread)
+			      : NULL;
+	return err;
 }
 
 /* --- threads --------------------------------------------------------------------------------------- */
 
 struct mmp_thread *mmp_nest_thread(const struct mmp_nest *nest, u32 id)
 {
-	void **found = intmap_find(&nest->by_id, id);
+	u32 recent = nest->recent[id % RECENT];
+	void **found;
 
+	if (recent && nest->threads[recent - 1].id == id)
+		return &nest->threads[recent - 1];
+	found = intmap_find(&nest->by_id, id);
 	return found ? &nest->threads[(uintptr_t)*found - 1] : NULL;
 }
 
@@ -193,6 +220,7 @@ static int thread_of(struct mmp_nest *nest, u32 id, struct mmp_thread **out)
 	if (err)
 		return err;
 	thread = &nest->threads[nest->nthreads++];
+	nest->recent[id % RECENT] = (u32)nest->nthreads;
 	*thread = (struct mmp_thread){.id = id, .tid = id};
 	thread->stack = calloc(1, sizeof(*thread->stack));
 	if (!thread->stack)
@@ -254,7 +282,9 @@ static int stack_pop(struct mmp_nest *nest, struct mmp_stack *stack)
 
 	if (frame->place == UINT64_MAX)
 		return 0;
-	return set_self(nest, frame->place, frame->end - frame->start - frame->covered);
+	return put_result(nest, frame->place, frame->number,
+			  frame->told ? frame->self : frame->end - frame->start - frame->covered,
+			  frame->path->id | frame->bare);
 }
 
 static int stack_pop_to(struct mmp_nest *nest, struct mmp_stack *stack, u32 n)
@@ -322,58 +352,33 @@ static int nest_interval(struct mmp_nest *nest, struct mmp_thread *thread, u64 p
 	path = path_under(nest, parent, name->def);
 	if (!path)
 		return -ENOMEM;
-	err = set_result(nest, place, item, self, path);
 	/* One that names its path has no length, and nothing within. */
-	if (err || (name->has_under && name->type == MMP_PLAIN))
-		return err;
+	if (name->has_under && name->type == MMP_PLAIN)
+		return set_result(nest, place, item->number, self, path);
 	err = stack_room(nest, stack);
 	if (err == -ENOSPC) {
 		nest->counts.too_deep++;
-		return 0;
+		return set_result(nest, place, item->number, self, path);
 	}
+	if (!err)
+		err = know_path(nest, path);
 	if (err)
 		return err;
 	stack->frames[stack->n++] = (struct mmp_frame){
 		.start = start,
 		.end = end,
 		.low = UINT64_MAX,
-		.place = name->has & MMP_HAS_SELF ? UINT64_MAX : place,
+		.place = place,
+		.number = item->number,
+		.bare = name->bare ? RESULT_BARE : 0,
+		.told = name->has & MMP_HAS_SELF,
+		.self = self,
 		.path = path,
 	};
 	return 0;
 }
 
 /* --- the walk -------------------------------------------------------------------------------------- */
-
-int mmp_value_behind(struct mmp_file *file, u64 number, const struct mmp_event *instant, u64 *value)
-{
-	struct mmp_event next;
-	int err;
-
-	if (number + 1 >= file->nevents)
-		return 0;
-	err = mmp_file_event(file, number + 1, &next);
-	if (err)
-		return err;
-	*value = next.value1;
-	return next.value2 == MMP_INTEGER && next.kind == instant->kind && next.id == instant->id &&
-	       next.thread == instant->thread;
-}
-
-/* Whether an integer event of our own file is the value of the instant before it. */
-static int is_value(const struct mmp_nest *nest, const struct mmp_ordered *item)
-{
-	struct mmp_event before;
-	u64 value;
-	int err;
-
-	if (!nest->own || !item->number)
-		return 0;
-	err = mmp_file_event(nest->file, item->number - 1, &before);
-	if (err || before.value2 != MMP_INSTANT)
-		return err;
-	return mmp_value_behind(nest->file, item->number - 1, &before, &value);
-}
 
 static int nest_event(struct mmp_nest *nest, struct mmp_thread *thread, u64 place,
 		      const struct mmp_ordered *item, const struct mmp_name *name)
@@ -383,19 +388,15 @@ static int nest_event(struct mmp_nest *nest, struct mmp_thread *thread, u64 plac
 	u64 time = item->event.value1;
 	u32 i;
 
-	if (item->event.value2 == MMP_INTEGER) {
-		int err = is_value(nest, item);
-
-		if (err)
-			return err < 0 ? err : set_result(nest, place, item, 0, NULL);
-	}
+	if (item->is_value)
+		return set_result(nest, place, item->number, 0, NULL);
 	for (i = stack->n; item->event.value2 == MMP_INSTANT && i-- > 0;)
 		if (stack->frames[i].start <= time && time <= stack->frames[i].end) {
 			parent = stack->frames[i].path;
 			break;
 		}
 	path = path_under(nest, parent, name->def);
-	return path ? set_result(nest, place, item, 0, path) : -ENOMEM;
+	return path ? set_result(nest, place, item->number, 0, path) : -ENOMEM;
 }
 
 /* Whether the event is behind one that was met before it. Integer events have no time. */
@@ -420,8 +421,7 @@ static void thread_lives(struct mmp_thread *thread, u64 start, u64 end)
 }
 
 /* -ESTALE: the file must be sorted. */
-static int walk_one(struct mmp_nest *nest, const struct mmp_order *order,
-		    const struct mmp_ordered *item, u64 place)
+static int walk_one(struct mmp_nest *nest, bool sorted, const struct mmp_ordered *item, u64 place)
 {
 	const struct mmp_event *event = &item->event;
 	bool interval = mmp_is_interval(event);
@@ -434,25 +434,25 @@ static int walk_one(struct mmp_nest *nest, const struct mmp_order *order,
 		return err;
 	if (interval && event->value1 > event->value2) {
 		nest->counts.backwards++;
-		return set_result(nest, place, item, 0, NULL);
+		return set_result(nest, place, item->number, 0, NULL);
 	}
 	if (event->value2 != MMP_INTEGER && item->key > nest->counts.latest_ns)
 		nest->counts.latest_ns = item->key;
 	if (name->type == MMP_THREAD) {
 		err = take_thread(nest, event, name);
-		return err ? err : set_result(nest, place, item, 0, NULL);
+		return err ? err : set_result(nest, place, item->number, 0, NULL);
 	}
 	id = name->has & MMP_HAS_THREAD ? name->thread : event->thread;
 	err = thread_of(nest, id, &thread);
 	if (err || !thread)
-		return err ? err : set_result(nest, place, item, 0, NULL);
+		return err ? err : set_result(nest, place, item->number, 0, NULL);
 	if (name->type == MMP_ASYNC || name->has & MMP_HAS_THREAD) { /* on a lane */
 		const struct model_path *path = path_under(nest, name->under, name->def);
 
-		return path ? set_result(nest, place, item, name->self_ns, path) : -ENOMEM;
+		return path ? set_result(nest, place, item->number, name->self_ns, path) : -ENOMEM;
 	}
 	if (is_out_of_order(thread->stack, item)) {
-		if (!order->sorted)
+		if (!sorted)
 			return -ESTALE;
 		nest->counts.out_of_order++;
 	}
@@ -483,17 +483,19 @@ static int walk_finish(struct mmp_nest *nest)
 
 static int walk(struct mmp_nest *nest, bool sorted)
 {
-	CLEANUP(mmp_order_free) struct mmp_order order;
-	struct mmp_ordered item;
+	CLEANUP(mmp_order_free) struct mmp_order *order = NULL;
+	const struct mmp_ordered *items = NULL;
 	u64 place = nest->file->nevents;
-	int err = mmp_order_init(&order, nest->file, sorted);
+	u32 n = 0, i;
+	int err = mmp_order_new(nest->file, sorted, &order);
 
 	forget_threads(nest);
 	while (!err) {
-		err = mmp_order_next(&order, &item);
+		err = mmp_order_next(order, &items, &n);
 		if (err <= 0)
 			break;
-		err = walk_one(nest, &order, &item, --place);
+		for (i = 0, err = 0; i < n && !err; i++)
+			err = walk_one(nest, sorted, &items[i], --place);
 	}
 	return err ? err : walk_finish(nest);
 }

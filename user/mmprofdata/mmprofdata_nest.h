@@ -28,11 +28,16 @@ struct mmp_nested {
 	u64 number;
 	u64 self_ns;
 	const struct model_path *path; /* NULL: it is no span or event */
+	bool bare;                     /* an interval whose name says nothing but its definition */
+	bool has_value;                /* of mmprofdata_forward.h: an instant that has one */
+	u64 value;
+	struct mmp_thread
+		*thread; /* of an interval, if there is one with the event's id: not a lane's */
 };
 
 struct mmp_nest;
 
-int mmp_nest_new(struct mmp_file *file, struct mmp_names *names, struct trace *trace, bool own,
+int mmp_nest_new(struct mmp_file *file, struct mmp_names *names, struct trace *trace,
 		 struct mmp_nest **out);
 void mmp_nest_free(struct mmp_nest **nest);
 /* The walk. 0 or -errno. */
@@ -54,10 +59,5 @@ struct mmp_nest_counts {
 };
 
 void mmp_nest_counts(const struct mmp_nest *nest, struct mmp_nest_counts *out);
-
-/* Whether NUMBER is an event with a value of our own files: an instant that an integer event follows. VALUE is that
- * integer's. 1, 0 or -errno. */
-int mmp_value_behind(struct mmp_file *file, u64 number, const struct mmp_event *instant,
-		     u64 *value);
 
 #endif

@@ -3,7 +3,7 @@
  *
  *   pages ▸ streams (mmprofdata_file) ▸ metadata (mmprofdata_meta)
  *   last event to first: names (mmprofdata_name) ▸ path and self time (mmprofdata_nest)
- *   first event to last: spans and events, in the order of their ends
+ *   first event to last (mmprofdata_forward): spans and events, in the order of their ends
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,17 +13,17 @@
 #include "../recording/replay_impl.h"
 #include "../util/cleanup.h"
 #include "../util/log.h"
+#include "mmprofdata_forward.h"
 #include "mmprofdata_meta.h"
-#include "mmprofdata_nest.h"
 
 struct mmp_reader {
 	struct mmp_file *file;
 	struct mmp_meta meta;
 	struct mmp_names *names;
 	struct mmp_nest *nest;
-	u64 base_ns; /* the file's 0 on the trace's clock */
-	bool own;    /* spantrace wrote it */
-	bool told;   /* the metadata is there and whole */
+	u64 base_ns;            /* the file's 0 on the trace's clock */
+	bool told;              /* the metadata is there and whole */
+	struct model_span span; /* the one under way; what no event tells stays zero */
 };
 
 static bool mmp_is(const u8 *first, size_t n)
@@ -88,7 +88,7 @@ static int set_info(struct replay *replay, struct mmp_reader *reader)
 	struct replay_info *info = &replay->info;
 	int err = set_text(&info->version, meta->version);
 
-	reader->own = meta->version != NULL;
+	reader->file->own = meta->version != NULL;
 	if (!err)
 		err = set_text(&info->kernel, meta->kernel);
 	if (!err)
@@ -99,9 +99,9 @@ static int set_info(struct replay *replay, struct mmp_reader *reader)
 		err = set_text(&info->counter, counter_of(meta));
 	info->metrics = METRIC_WALL;
 	info->sample_ppb = meta->sample_ppb < PPB ? (u32)meta->sample_ppb : 0;
-	reader->base_ns = reader->own ? meta->start_ns : meta->start_time;
+	reader->base_ns = reader->file->own ? meta->start_ns : meta->start_time;
 	/* 0 is no time: a thread that ends then would run for ever. */
-	if ((!reader->own && !reader->base_ns) || reader->base_ns > INT64_MAX)
+	if ((!reader->file->own && !reader->base_ns) || reader->base_ns > INT64_MAX)
 		reader->base_ns = 1;
 	info->start_ns = reader->base_ns;
 	info->start_realtime_ns = meta->start_time;
@@ -135,10 +135,9 @@ static int mmp_open(struct replay *replay)
 	if (!err)
 		err = replay_set_trace(replay);
 	if (!err)
-		err = mmp_names_new(reader->file, replay->trace, reader->own, &reader->names);
+		err = mmp_names_new(reader->file, replay->trace, &reader->names);
 	if (!err)
-		err = mmp_nest_new(reader->file, reader->names, replay->trace, reader->own,
-				   &reader->nest);
+		err = mmp_nest_new(reader->file, reader->names, replay->trace, &reader->nest);
 	return err;
 }
 
@@ -189,33 +188,33 @@ static int set_threads(struct replay *replay, const struct mmp_reader *reader)
 
 /* --- spans and events -------------------------------------------------------------------------------- */
 
-static void take_span(struct replay *replay, const struct mmp_reader *reader,
+static void take_span(struct replay *replay, struct mmp_reader *reader,
 		      const struct mmp_nested *nested, const struct mmp_thread *thread,
 		      const struct mmp_name *name)
 {
 	static const u32 flags[] = {[MMP_ASYNC] = MODEL_ASYNC, [MMP_SEGMENT] = MODEL_SEGMENT};
 	u64 busy = nested->event.value2 - nested->event.value1;
-	struct model_span span = {
-		.thread = thread->model,
-		.path = nested->path,
-		.id = name->span_id,
-		.start_ns = reader->base_ns + nested->event.value1,
-		.end_ns = reader->base_ns + nested->event.value2,
-		.busy_ns = name->has & MMP_HAS_BUSY ? name->busy_ns : busy,
-		.self_ns = nested->self_ns,
-		.flags = name->flags | (name->type <= MMP_SEGMENT ? flags[name->type] : 0),
-		.nlabels = name->nlabels,
-	};
+	struct model_span *span = &reader->span;
 
-	memcpy(span.labels, name->labels, name->nlabels * sizeof(span.labels[0]));
-	replay_take_span(replay, &span);
+	span->thread = thread->model;
+	span->path = nested->path;
+	span->id = name->span_id;
+	span->start_ns = reader->base_ns + nested->event.value1;
+	span->end_ns = reader->base_ns + nested->event.value2;
+	span->busy_ns = name->has & MMP_HAS_BUSY ? name->busy_ns : busy;
+	span->self_ns = nested->self_ns;
+	span->flags = name->flags | (name->type <= MMP_SEGMENT ? flags[name->type] : 0);
+	span->nlabels = name->nlabels;
+	if (name->nlabels)
+		memcpy(span->labels, name->labels, name->nlabels * sizeof(span->labels[0]));
+	replay_take_span(replay, span);
 }
 
 /* In our own files the value of an event stands behind it, or among its arguments. In others an integer event has no
  * time: it stands where it was met on its thread. */
-static int take_event(struct replay *replay, const struct mmp_reader *reader,
-		      const struct mmp_nested *nested, const struct mmp_thread *thread,
-		      const struct mmp_name *name)
+static void take_event(struct replay *replay, const struct mmp_reader *reader,
+		       const struct mmp_nested *nested, const struct mmp_thread *thread,
+		       const struct mmp_name *name)
 {
 	bool integer = nested->event.value2 == MMP_INTEGER;
 	struct model_event event = {
@@ -227,21 +226,15 @@ static int take_event(struct replay *replay, const struct mmp_reader *reader,
 		.nlabels = name->nlabels,
 	};
 
-	if (reader->own && !integer && !event.has_value) {
-		u64 value = 0;
-		int found = mmp_value_behind(reader->file, nested->number, &nested->event, &value);
-
-		if (found < 0)
-			return found;
-		event.has_value = found;
-		event.value = (s64)value;
+	if (nested->has_value && !event.has_value) {
+		event.has_value = true;
+		event.value = (s64)nested->value;
 	}
 	memcpy(event.labels, name->labels, name->nlabels * sizeof(event.labels[0]));
 	replay_take_event(replay, &event);
-	return 0;
 }
 
-static int take_one(struct replay *replay, const struct mmp_reader *reader,
+static int take_one(struct replay *replay, struct mmp_reader *reader,
 		    const struct mmp_nested *nested)
 {
 	bool interval = mmp_is_interval(&nested->event);
@@ -258,10 +251,65 @@ static int take_one(struct replay *replay, const struct mmp_reader *reader,
 		return 0;
 	if (nested->event.value2 != MMP_INTEGER && time > thread->latest_ns)
 		thread->latest_ns = time;
-	if (!interval)
-		return take_event(replay, reader, nested, thread, name);
-	take_span(replay, reader, nested, thread, name);
+	if (interval)
+		take_span(replay, reader, nested, thread, name);
+	else
+		take_event(replay, reader, nested, thread, name);
 	return 0;
+}
+
+/* Most events are such. */
+static void take_bare(struct replay *replay, struct mmp_reader *reader,
+		      const struct mmp_nested *nested)
+{
+	static const struct mmp_name none;
+	struct mmp_thread *thread = nested->thread;
+
+	if (!thread || !thread->model)
+		return;
+	if (nested->event.value2 > thread->latest_ns)
+		thread->latest_ns = nested->event.value2;
+	take_span(replay, reader, nested, thread, &none);
+}
+
+/* Rows are more than the caches near the processor hold: that of an event is asked for some events before it is taken. */
+#define EXPECT 8
+
+static int take_items(struct replay *replay, struct mmp_reader *reader,
+		      const struct mmp_nested *items, u32 n)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; !err && i < n && !trace_error(replay->trace); i++) {
+		const struct mmp_nested *next = &items[i + EXPECT < n ? i + EXPECT : i];
+
+		if (next->path && next->thread && next->thread->model)
+			trace_expect_span(next->thread->model, next->path);
+		if (items[i].bare && items[i].path)
+			take_bare(replay, reader, &items[i]);
+		else if (items[i].path)
+			err = take_one(replay, reader, &items[i]);
+	}
+	return err;
+}
+
+static int take_all(struct replay *replay, struct mmp_reader *reader)
+{
+	CLEANUP(mmp_forward_free) struct mmp_forward *forward = NULL;
+	const struct mmp_nested *items = NULL;
+	int err = mmp_forward_new(reader->file, reader->nest, &forward);
+	u32 n = 0;
+
+	if (err)
+		return err;
+	do {
+		err = mmp_forward_next(forward, &items, &n);
+		if (err <= 0)
+			return err;
+		err = take_items(replay, reader, items, n);
+	} while (!err && !trace_error(replay->trace));
+	return err;
 }
 
 /* --- the end ----------------------------------------------------------------------------------------- */
@@ -282,10 +330,10 @@ static void count_losses(struct replay *replay, const struct mmp_reader *reader)
 	replay->own[LOSS_PATHS_FULL] += counts.paths_full;
 	replay->own[LOSS_STRINGS_FULL] += mmp_names_texts_lost(reader->names);
 	replay->info.end_ns = reader->base_ns + counts.latest_ns;
-	if (reader->own && reader->meta.end_ns > replay->info.end_ns)
+	if (reader->file->own && reader->meta.end_ns > replay->info.end_ns)
 		replay->info.end_ns = reader->meta.end_ns;
-	replay->info.finished =
-		!reader->file->damaged && reader->told && (!reader->own || reader->meta.finished);
+	replay->info.finished = !reader->file->damaged && reader->told &&
+				(!reader->file->own || reader->meta.finished);
 }
 
 static void say_what_is_missing(const struct replay *replay, const struct mmp_reader *reader)
@@ -308,39 +356,6 @@ static void say_what_is_missing(const struct replay *replay, const struct mmp_re
 	if (replay->own[REPLAY_UNKNOWN_NAMES])
 		log_warn("%s: %" PRIu64 " events of too many threads are left out", path,
 			 replay->own[REPLAY_UNKNOWN_NAMES]);
-}
-
-/* Reads event AT, and asks for the row that it will be added to. */
-static int expect_one(const struct mmp_reader *reader, u64 at, struct mmp_nested *nested)
-{
-	const struct mmp_thread *thread;
-	int err = mmp_nest_get(reader->nest, at, nested);
-
-	if (err || !nested->path || !mmp_is_interval(&nested->event))
-		return err;
-	/* An event on a lane has another one: then too much is asked for. */
-	thread = mmp_nest_thread(reader->nest, nested->event.thread);
-	if (thread && thread->model)
-		trace_expect_span(thread->model, nested->path);
-	return 0;
-}
-
-/* Rows are more than the caches near the processor hold: that of an event is asked for some events before it is taken. */
-#define EXPECT 8
-
-static int take_all(struct replay *replay, const struct mmp_reader *reader)
-{
-	struct mmp_nested nested[EXPECT];
-	u64 n = reader->file->nevents, ahead = 0, i;
-	int err = 0;
-
-	for (i = 0; !err && i < n && !trace_error(replay->trace); i++) {
-		for (; !err && ahead < n && ahead < i + EXPECT; ahead++)
-			err = expect_one(reader, ahead, &nested[ahead % EXPECT]);
-		if (!err && nested[i % EXPECT].path)
-			err = take_one(replay, reader, &nested[i % EXPECT]);
-	}
-	return err;
 }
 
 static int mmp_run(struct replay *replay)

@@ -3,33 +3,20 @@
  * the caller's. See recording_read.h.
  *
  *   the thread: recording_input ▸ block ▸ recording_decode ─▶ batches, in the file's order ─▶ the caller
- *
- * The two share the batches and nothing else. Each sleeps until half of them are there for it: a sleep for every batch
- * would cost what the thread saves. Short files, and machines with one CPU, need no thread: the caller then makes each
- * batch when it asks for it.
  */
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/ahead.h"
 #include "../util/cleanup.h"
 #include "recording_read.h"
-
-#define BATCHES 4
-#define HALF    (BATCHES / 2)
-/* A file of so many batches is worth a thread. */
-#define ALONE 8
 
 struct recording_ahead {
 	struct recording_input *input;
 	const struct recording_range *range;
-	struct recording_batch batches[BATCHES];
-	u32 next;  /* the caller's */
-	bool held; /* … which has the one before */
-	u64 taken;
+	struct recording_batch batches[AHEAD_BATCHES];
+	struct ahead *ahead;
 
 	/* Whoever makes batches. */
 	const struct recording_block_header
@@ -37,14 +24,6 @@ struct recording_ahead {
 	const u8 *pending_payload;
 	struct recording_block_header header;
 	struct recording_decoder decoder; /* of a block that had no room in one batch */
-
-	bool threaded;
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	/* Under the lock. */
-	u32 ready;
-	bool stop; /* nobody wants another one */
 };
 
 /* --- making batches ------------------------------------------------------------------------------- */
@@ -114,8 +93,10 @@ static bool ahead_wants(const struct recording_ahead *a)
 }
 
 /* The next batch. False: it is the last. */
-static bool ahead_make(struct recording_ahead *a, struct recording_batch *batch)
+static bool ahead_make(void *context, u32 place)
 {
+	struct recording_ahead *a = context;
+	struct recording_batch *batch = &a->batches[place];
 	const u8 *payload;
 
 	batch->got = 1;
@@ -144,30 +125,6 @@ static bool ahead_make(struct recording_ahead *a, struct recording_batch *batch)
 	return batch->got > 0 && a->header.kind != RECORDING_END;
 }
 
-static void *ahead_run(void *context)
-{
-	struct recording_ahead *a = context;
-	bool more = true;
-	u32 at;
-
-	for (at = 0; more; at = (at + 1) % BATCHES) {
-		pthread_mutex_lock(&a->lock);
-		while (a->ready == BATCHES && !a->stop)
-			pthread_cond_wait(&a->changed, &a->lock);
-		more = !a->stop;
-		pthread_mutex_unlock(&a->lock);
-		if (!more)
-			break;
-		more = ahead_make(a, &a->batches[at]);
-		pthread_mutex_lock(&a->lock);
-		a->ready++;
-		if (a->ready == HALF || !more)
-			pthread_cond_signal(&a->changed);
-		pthread_mutex_unlock(&a->lock);
-	}
-	return NULL;
-}
-
 /* --- the caller's side ---------------------------------------------------------------------------- */
 
 int recording_ahead_new(struct recording_input *input, const struct recording_range *range,
@@ -179,6 +136,8 @@ int recording_ahead_new(struct recording_input *input, const struct recording_ra
 		return -ENOMEM;
 	a->input = input;
 	a->range = range;
+	if (ahead_new(ahead_make, a, &a->ahead))
+		return -ENOMEM;
 	*out = TAKE_PTR(a);
 	return 0;
 }
@@ -190,61 +149,9 @@ void recording_ahead_begin(struct recording_ahead *a, const struct recording_blo
 	a->pending_payload = payload;
 }
 
-static bool several_cpus(void)
-{
-	cpu_set_t cpus;
-
-	return sched_getaffinity(0, sizeof(cpus), &cpus) || CPU_COUNT(&cpus) > 1;
-}
-
-/* The thread, where there can be one. Signals stay the caller's. */
-static void ahead_start(struct recording_ahead *a)
-{
-	sigset_t all, before;
-
-	if (!several_cpus())
-		return;
-	pthread_mutex_init(&a->lock, NULL);
-	pthread_cond_init(&a->changed, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	a->threaded = !pthread_create(&a->thread, NULL, ahead_run, a);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (a->threaded)
-		return;
-	pthread_mutex_destroy(&a->lock);
-	pthread_cond_destroy(&a->changed);
-}
-
-/* Gives back the batch that the caller had, and waits for the next. */
-static void ahead_wait(struct recording_ahead *a)
-{
-	pthread_mutex_lock(&a->lock);
-	if (a->held) {
-		a->ready--;
-		if (a->ready == HALF)
-			pthread_cond_signal(&a->changed);
-	}
-	while (!a->ready)
-		pthread_cond_wait(&a->changed, &a->lock);
-	pthread_mutex_unlock(&a->lock);
-}
-
 const struct recording_batch *recording_ahead_next(struct recording_ahead *a)
 {
-	const struct recording_batch *batch;
-
-	if (a->taken++ == ALONE)
-		ahead_start(a);
-	if (!a->threaded) {
-		ahead_make(a, &a->batches[0]);
-		return &a->batches[0];
-	}
-	ahead_wait(a);
-	batch = &a->batches[a->next];
-	a->next = (a->next + 1) % BATCHES;
-	a->held = true;
-	return batch;
+	return &a->batches[ahead_next(a->ahead)];
 }
 
 void recording_ahead_free(struct recording_ahead **out)
@@ -255,16 +162,8 @@ void recording_ahead_free(struct recording_ahead **out)
 	if (!a)
 		return;
 	*out = NULL;
-	if (a->threaded) {
-		pthread_mutex_lock(&a->lock);
-		a->stop = true;
-		pthread_cond_signal(&a->changed);
-		pthread_mutex_unlock(&a->lock);
-		pthread_join(a->thread, NULL);
-		pthread_mutex_destroy(&a->lock);
-		pthread_cond_destroy(&a->changed);
-	}
-	for (i = 0; i < BATCHES; i++)
+	ahead_free(&a->ahead);
+	for (i = 0; i < AHEAD_BATCHES; i++)
 		batch_free(&a->batches[i]);
 	free(a);
 }

@@ -4,9 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -23,6 +21,7 @@ struct slot {
 };
 
 struct blockcache {
+	struct blockcache_last last; /* first, see blockcache.h */
 	blockcache_read_fn read;
 	void *source;
 	int fd; /* of a scratch area; -1: all of it is in the slots */
@@ -120,6 +119,15 @@ static int scratch_load(const struct blockcache *cache, struct slot *slot)
 	return 0;
 }
 
+static struct slot *slot_used(struct blockcache *cache, struct slot *slot)
+{
+	cache->last = (struct blockcache_last){.data = slot->data,
+					       .start = slot->number * BLOCK_SIZE,
+					       .size = BLOCK_SIZE,
+					       .changed = &slot->changed};
+	return slot;
+}
+
 /* The slot that holds block NUMBER; its data is NULL when it could not be had, and *ERR says why. */
 static struct slot *slot_of(struct blockcache *cache, u64 number, int *err)
 {
@@ -127,7 +135,8 @@ static struct slot *slot_of(struct blockcache *cache, u64 number, int *err)
 
 	*err = 0;
 	if (slot->data && slot->number == number)
-		return slot;
+		return slot_used(cache, slot);
+	cache->last.data = NULL;
 	if (slot->data) {
 		*err = slot_save(cache, slot);
 		if (*err)
@@ -147,7 +156,7 @@ static struct slot *slot_of(struct blockcache *cache, u64 number, int *err)
 		slot->data = NULL;
 		return NULL;
 	}
-	return slot;
+	return slot_used(cache, slot);
 }
 
 long blockcache_peek(struct blockcache *cache, u64 offset, const u8 **at)
@@ -161,7 +170,7 @@ long blockcache_peek(struct blockcache *cache, u64 offset, const u8 **at)
 	return (long)(BLOCK_SIZE - offset % BLOCK_SIZE);
 }
 
-int blockcache_read(struct blockcache *cache, u64 offset, void *buf, size_t size)
+int blockcache_read_block(struct blockcache *cache, u64 offset, void *buf, size_t size)
 {
 	u8 *to = buf;
 
@@ -181,7 +190,7 @@ int blockcache_read(struct blockcache *cache, u64 offset, void *buf, size_t size
 	return 0;
 }
 
-int blockcache_write(struct blockcache *cache, u64 offset, const void *buf, size_t size)
+int blockcache_write_block(struct blockcache *cache, u64 offset, const void *buf, size_t size)
 {
 	const u8 *from = buf;
 
