@@ -9,7 +9,7 @@ build="gcc g++ make clang llvm pkg-config libbpf-dev libelf-dev zlib1g-dev libca
 test="libcmocka-dev python3 gdb bpftrace lld mold musl-tools binutils clang-format clang-tidy chromium
 	gcc-aarch64-linux-gnu libc6-dev-arm64-cross libclang-rt-14-dev util-linux procps
 	prometheus libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 sqlite3 coz-profiler valgrind iproute2
-	openssl elfutils"
+	openssl elfutils systemd"
 postgres="postgresql postgresql-contrib"
 programs="python3.11 php8.2-cli php8.2-fpm openjdk-17-jdk-headless"
 peers="bpftrace linux-perf uftrace lttng-tools liblttng-ust-dev"

@@ -152,6 +152,12 @@ class Push(PyroscopeTest):
         self.assertEqual({label for p in profiles for s in p["samples"] for label in s["labels"]},
                          {"trace_id", "span_id"})
 
+    def test_losses_are_said(self):
+        """Where nothing else tells of them."""
+        trace = run("--pyroscope", self.server.url, "--", program("rules"), "orphan")
+        self.assertEqual(trace.returncode, 0, trace.stderr)
+        self.assertRegex(trace.stderr, r"lost: orphan_exit [1-9]\d*: an exit without its enter")
+
     def test_split(self):
         """More samples than the server takes in one profile."""
         trace = self.push("--by", "number", "--", PUSHED, 20000, interval="100s")
@@ -229,8 +235,8 @@ if REAL:
                     return answer
                 time.sleep(0.5)
 
-        def totals(self, type_, selector, expected):
-            """{"outer;inner": self value} of a merged flame graph; waits for EXPECTED."""
+        def totals(self, type_, selector, expected, **what):
+            """{"outer;inner": self value} of a merged flame graph; waits for EXPECTED, or for anything."""
             def flatten(answer):
                 graph = answer.get("flamegraph", {})
                 names, sums_, above = graph.get("names", []), {}, []
@@ -248,8 +254,8 @@ if REAL:
                         at += total
                     above = row
                 return {path.partition(";")[2]: value for path, value in sums_.items()}
-            answer = self.wait_for("SelectMergeStacktraces", lambda a: flatten(a) == expected, profileTypeID=type_,
-                                   labelSelector=selector, maxNodes=16384)
+            answer = self.wait_for("SelectMergeStacktraces", lambda a: flatten(a) == expected or (not expected and flatten(a)),
+                                   profileTypeID=type_, labelSelector=selector, maxNodes=16384, **what)
             return flatten(answer)
 
         def test_query(self):
@@ -273,18 +279,28 @@ if REAL:
             self.assertIn("hostname", self.ask("LabelNames")["names"])
 
         def test_ids(self):
-            """A span's own profile by its id, which is no series."""
+            """A span's own profile by its id, which is no series: with what ran inside it."""
             tag = f"t{time.time_ns()}"
-            trace = self.push("--by", "span_id", "--by", "trace_id", "--tag", f"run={tag}", "--", PUSHED, 8, url=REAL)
+            trace = self.push("--by", "span_id", "--by", "trace_id", "--tag", f"run={tag}", "--", PUSHED, 4, "tree",
+                              url=REAL)
             self.assertEqual((trace.status, trace.stderr), (0, ""))
+            selector = f'{{run="{tag}"}}'
+            own = {"pushed:call" + below: 1 for below in (
+                "", ";pushed:part", ";pushed:job", ";pushed:job;pushed:part", ";pushed:job;pushed:task")}
+            query = {"pushed:call;pushed:query": 1, "pushed:call;pushed:query;pushed:part": 1}
             type_ = "wall:count:count:wall:nanoseconds"
-            answer = self.wait_for("SelectMergeStacktraces",
-                                   lambda a: int(a.get("flamegraph", {}).get("total", 0)) == 1,
-                                   profileTypeID=type_, labelSelector=f'{{run="{tag}"}}',
-                                   spanSelector=[f"{2:016x}"], maxNodes=100)
-            self.assertEqual(int(answer["flamegraph"]["total"]), 1)
-            self.assertNotIn("span_id", self.ask("LabelNames", matchers=[f'{{run="{tag}"}}'])["names"])
-            self.assertNotIn("trace_id", self.ask("LabelNames", matchers=[f'{{run="{tag}"}}'])["names"])
+            for selected, expected in (({"spanSelector": [f"{0x102:016x}"]}, own),
+                                       ({"spanSelector": [f"{0x1002:016x}"]}, query),
+                                       ({"traceIdSelector": [f"{2 + 0xabc:032x}"]}, {**own, **query})):
+                self.assertEqual(self.totals(type_, selector, expected, **selected), expected)
+            # All of its time, however short it was.
+            busy = {row["labels"]["span_id"]: row for row in trace.rows("pushed:call")}[f"{0x102:016x}"]
+            got = self.totals("wall:wall_busy:nanoseconds:wall:nanoseconds", selector, None,
+                              traceIdSelector=[busy["labels"]["trace_id"]])
+            self.assertEqual(sum(value for path, value in got.items() if path not in (
+                "pushed:call;pushed:job", "pushed:call;pushed:job;pushed:part")), busy["busy_ns"])
+            names = self.ask("LabelNames", matchers=[selector])["names"]
+            self.assertFalse({"span_id", "trace_id"} & set(names))
 
 
 if __name__ == "__main__":

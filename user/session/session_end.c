@@ -149,6 +149,15 @@ int session_interval(struct session *s, u64 end_ns)
 	return err;
 }
 
+/* Profiles on their way to a server have no place for losses. */
+static void say_losses(const struct session *s)
+{
+	for (u32 i = 0; i < LOSS_CAUSES; i++)
+		if (s->losses[i].count)
+			log_warn("lost: %s %llu: %s", s->losses[i].name,
+				 (unsigned long long)s->losses[i].count, s->losses[i].text);
+}
+
 int session_write(struct session *s)
 {
 	struct profile profile;
@@ -168,6 +177,8 @@ int session_write(struct session *s)
 	if (s->heap)
 		outputs_heap(s->outputs, &profile);
 	err = outputs_finish(s->outputs, &profile);
+	if (s->profiles && !s->options->noutputs)
+		say_losses(s);
 	if (s->profiles)
 		profiles_close(s->profiles);
 	return err;
