@@ -40,13 +40,6 @@ static size_t nseeds;
 static unsigned long files_read, spans_read, events_read, labels_read;
 static int file = -1;
 
-/* A million files in a minute: no stack for each allocation, and not much memory held back. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-	return "malloc_context_size=0:quarantine_size_mb=4";
-}
-
 /* --- the target --------------------------------------------------------------------------------------- */
 
 static void check_labels(const struct model_label *labels, u32 n)

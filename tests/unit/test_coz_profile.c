@@ -143,6 +143,7 @@ static void test_damage(void **state)
 		"experiment\tselected=a\tspeedup=-0.5\tduration=5",
 		"experiment\tselected=a\tspeedup=0.5\tduration=-5",
 		"experiment\tselected=a\tspeedup=0.5\tduration=18446744073709551000",
+		"experiment\tselected=a\tspeedup=0.5\tduration=1e-320",
 		"experiment\tselected=a\tspeedup=nan\tduration=5",
 		"experiment\tselected=a\tspeedup=0.5",
 		"experiment\tspeedup=0.5\tduration=5",
@@ -167,6 +168,32 @@ static void test_damage(void **state)
 		if (p->experiments || p->ncells || p->damaged != 1)
 			fail_msg("%s: %d experiments, %d damaged", bad[i], (int)p->experiments,
 				 (int)p->damaged);
+	}
+}
+
+/* Counts that no program can have come to would make sums and weights infinite. */
+static void test_wild_counts(void **state)
+{
+	static const char *const bad[] = {
+		"throughput-point\tname=x\tdelta=1e308",
+		"throughput-point\tname=x\tdelta=inf",
+		"latency-point\tname=x\tarrivals=1e300\tdepartures=1\tdifference=1",
+		"samples\tlocation=a\tcount=1e30",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		CLEANUP(coz_profile_free) struct coz_profile *p = NULL;
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			 "experiment\tselected=a\tspeedup=0.5\tduration=5\n%s\n", bad[i]);
+		p = profile_of(text);
+		assert_int_equal(p->damaged, 1);
+		assert_int_equal(p->experiments, 1);
+		assert_int_equal(p->ncells, 0);
+		assert_int_equal(p->lines[0].samples, 0);
 	}
 }
 
@@ -219,6 +246,7 @@ int main(void)
 		cmocka_unit_test(test_too_few_visits),
 		cmocka_unit_test(test_latency_from_nowhere),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_wild_counts),
 		cmocka_unit_test(test_not_a_profile),
 		cmocka_unit_test(test_any_bytes),
 	};

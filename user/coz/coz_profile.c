@@ -13,6 +13,7 @@
 
 #define LINE_MAX_BYTES (1u << 16)
 #define DURATION_MAX   1e15 /* ns: beyond eleven days it is an underflow */
+#define COUNT_MAX      1e15
 #define CELLS_MAX      (1u << 15)
 #define INSIDE_MAX \
 	1e9 /* visits at one time: coz 0.2.2 counts latencies from memory that it did not clear */
@@ -230,7 +231,7 @@ static int profile_record(struct coz_profile *profile, struct experiment *experi
 		return experiment->open ? profile_visits(profile, experiment, record) : 0;
 	case RECORD_EXPERIMENT:
 		experiment->open = record->speedup >= 0 && record->speedup <= 1 &&
-				   record->duration > 0 && record->duration < DURATION_MAX;
+				   record->duration >= 1 && record->duration < DURATION_MAX;
 		profile->damaged += !experiment->open;
 		if (!experiment->open)
 			return 0;
@@ -303,6 +304,12 @@ static bool is_name(const char *key)
 	return !strcmp(key, "name") || !strcmp(key, "selected") || !strcmp(key, "location");
 }
 
+/* Not what a damaged file may say, of which sums and weights are no numbers. */
+static bool is_count(double value)
+{
+	return value >= 0 && value < COUNT_MAX;
+}
+
 /* Numbers that the record's kind must have were set to NAN before. */
 static bool record_is_whole(const struct record *r)
 {
@@ -310,11 +317,11 @@ static bool record_is_whole(const struct record *r)
 	case RECORD_EXPERIMENT:
 		return r->name && isfinite(r->speedup) && isfinite(r->duration);
 	case RECORD_THROUGHPUT:
-		return r->name && r->delta >= 0;
+		return r->name && is_count(r->delta);
 	case RECORD_LATENCY:
-		return r->name && r->arrivals >= 0 && isfinite(r->difference);
+		return r->name && is_count(r->arrivals) && isfinite(r->difference);
 	case RECORD_SAMPLES:
-		return r->name && r->count >= 0;
+		return r->name && is_count(r->count);
 	default:
 		return true;
 	}

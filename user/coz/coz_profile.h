@@ -88,8 +88,8 @@ int coz_profile_read(struct coz_profile *profile, FILE *file);
 
 /* What the experiments on a line say of a point. */
 struct coz_estimate {
-	bool known; /* there are enough experiments, with speedups far enough apart */
-	double gain; /* share of the time that is saved as the line's time goes to nothing: -1 … 1, by the fit */
+	bool known;  /* there are enough experiments, with speedups far enough apart */
+	double gain; /* share of the time that is saved as the line's time goes to nothing, by the fit; below 0: it takes longer */
 	double error;  /* half the 95 % confidence interval of it */
 	double best;   /* the greatest saving that was measured … */
 	u32 best_step; /* … with this speedup, in percent; 0: none was */
