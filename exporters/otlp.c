@@ -376,15 +376,20 @@ static int otlp_span(struct exporter *e, const struct model_span *span)
 	struct otlp_node *node = thread ? otlp_tree_node(&o->tree, thread, span->path) : NULL;
 	bool async = span->flags & MODEL_ASYNC;
 	struct otlp_where where;
-	int err = node ? otlp_tree_span(&o->tree, node, span, &where) : -ENOMEM;
+	int err;
 
-	if (err)
-		return err;
+	if (!node)
+		return -ENOMEM;
+	/* What its place is made of comes from memory while its attributes are encoded. */
+	otlp_tree_prefetch(node);
 	otlp_attributes_begin(&o->attributes, OTLP_OF_SPAN);
 	if (e->options.args) {
 		otlp_add_labels(&o->encoding, &o->attributes, span->labels, span->nlabels);
 		add_facts(o, span);
 	}
+	err = otlp_tree_span(&o->tree, node, span, &where);
+	if (err)
+		return err;
 	if (async) { /* what happened in its stretches is theirs */
 		struct otlp_node bare = {.path = node->path, .thread = thread};
 

@@ -10,8 +10,9 @@
 #include "../user/util/grow.h"
 #include "hash.h"
 
-/* Spans of a path on a thread that are remembered: so many, fewer where there are many paths and threads or where no async
- * span was seen yet, which most traces have none of, and more once one has asked for an older one. */
+/* Spans of a path on a thread that are remembered, for async spans that they made: two until one was seen, as most traces
+ * have none; then so many, fewer where there are many paths and threads; and more once one has asked for an older one. */
+#define LAST_TWO  2u
 #define LAST_FEW  8u
 #define LAST_MANY 256u
 #define LAST_MAX  4096u
@@ -184,13 +185,13 @@ static int widen(struct otlp_node *node, u32 room)
 static int remember(struct otlp_tree *tree, struct otlp_node *node, const struct model_span *span,
 		    const struct otlp_where *where)
 {
-	u32 most = tree->has_async && tree->nnodes < NODES_FEW ? LAST_MANY : LAST_FEW;
+	u32 most = !tree->has_async ? LAST_TWO : tree->nnodes < NODES_FEW ? LAST_MANY : LAST_FEW;
 	struct otlp_instance *at;
 	int err = 0;
 
 	if (!node->nlast)
-		err = widen(node, LAST_FEW);
-	else if (node->ended == node->nlast && node->nlast < most)
+		err = widen(node, LAST_TWO);
+	else if (!(node->ended & (node->nlast - 1)) && node->nlast < most) /* it is full again */
 		err = widen(node, node->nlast * 2);
 	if (err)
 		return err;
@@ -433,6 +434,15 @@ int otlp_tree_span(struct otlp_tree *tree, struct otlp_node *node, const struct 
 		err = remember(tree, node, span, where);
 	node->ended++;
 	return err;
+}
+
+void otlp_tree_prefetch(const struct otlp_node *node)
+{
+	if (node->nlast)
+		__builtin_prefetch(&node->last[node->ended & (node->nlast - 1)], 1);
+	if (node->parent)
+		__builtin_prefetch(&node->parent->ended);
+	__builtin_prefetch(&node->root->ended);
 }
 
 void otlp_tree_event(struct otlp_node *node, struct otlp_where *where)

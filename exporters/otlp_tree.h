@@ -70,6 +70,8 @@ void otlp_tree_free(struct otlp_tree *tree);
 /* NULL: no memory. */
 struct otlp_node *otlp_tree_node(struct otlp_tree *tree, struct otlp_thread *thread,
 				 const struct model_path *path);
+/* Asks memory for what otlp_tree_span() will look at: thousands of nodes are in no cache. */
+void otlp_tree_prefetch(const struct otlp_node *node);
 /* SPAN of NODE has ended. WHERE's scope is borrowed until the next call. 0 or -ENOMEM. */
 int otlp_tree_span(struct otlp_tree *tree, struct otlp_node *node, const struct model_span *span,
 		   struct otlp_where *where);
