@@ -46,6 +46,14 @@ $(OUTPUT)/unit/%: $(OUTPUT)/unit/%.o $(UNIT_SHARED) $(LIB_OBJ)
 	$(call msg,TEST,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $^ $(LDFLAGS) $(LIBS) -lcmocka -o $@
 
+# Tests that play the kernel: these functions of the program call what the test has in their place.
+wrap = $(1:%=-Wl,--wrap=%)
+OVERHEARD := kernel_walk_processes kernel_walk_meters kernel_shed kernel_forget attach_parts_of attach_parts_has \
+	attach_parts_pause attach_parts_resume trace_counts clock_getcpuclockid clock_gettime
+$(OUTPUT)/unit/test_overhead $(OUTPUT)/unit/test_overhead_shed: LDFLAGS += $(call wrap,$(OVERHEARD))
+$(OUTPUT)/unit/test_attach_parts: LDFLAGS += $(call wrap,attach_new attach_file attach_free)
+$(OUTPUT)/unit/test_calibrate: LDFLAGS += $(call wrap,attach_new attach_file attach_free)
+
 $(OUTPUT)/fuzz/%.o: tests/fuzz/%.c
 	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)

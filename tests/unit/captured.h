@@ -4,6 +4,7 @@
 #define SPANTRACE_TEST_CAPTURED_H
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
