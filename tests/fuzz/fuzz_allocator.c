@@ -16,19 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../user/attach/allocator.h"
-#include "fuzz_mutate.h"
-
-#define CHECK(condition)                                                                        \
-	do {                                                                                    \
-		if (!(condition)) {                                                             \
-			fprintf(stderr, "fuzz_allocator: line %d: %s\n", __LINE__, #condition); \
-			abort();                                                                \
-		}                                                                               \
-	} while (0)
+#include "fuzz.h"
 
 #define MAX_SEEDS 16
 
@@ -100,24 +91,6 @@ static void build_seed(void)
 	elfbuild_free(&b);
 }
 
-static int read_seed(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) || nseeds == MAX_SEEDS) {
-		fprintf(stderr, "fuzz_allocator: cannot read %s\n", path);
-		return -1;
-	}
-	seeds[nseeds].room = seeds[nseeds].size = (size_t)st.st_size;
-	seeds[nseeds].data = malloc(seeds[nseeds].size);
-	CHECK(seeds[nseeds].data);
-	CHECK(read(fd, seeds[nseeds].data, seeds[nseeds].size) == st.st_size);
-	nseeds++;
-	close(fd);
-	return 0;
-}
-
 /* Code and symbols, which the mutations of notes leave alone. */
 static void damage_code(struct fuzz_random *r, struct elfbuf *file)
 {
@@ -127,22 +100,12 @@ static void damage_code(struct fuzz_random *r, struct elfbuf *file)
 
 int main(int argc, char **argv)
 {
-	struct fuzz_random r = {.state = 1};
-	unsigned long count = 20000;
+	struct fuzz_random r;
+	unsigned long count = fuzz_options(argc, argv, &r);
 	struct elfbuf file = {0};
-	int option;
 
-	while ((option = getopt(argc, argv, "n:s:")) != -1) {
-		if (option == 'n')
-			count = strtoul(optarg, NULL, 10);
-		else if (option == 's')
-			r.state = strtoul(optarg, NULL, 10);
-		else
-			return 2;
-	}
-	for (; optind < argc; optind++)
-		if (read_seed(argv[optind]))
-			return 2;
+	for (; optind < argc && nseeds < MAX_SEEDS; optind++)
+		fuzz_read(argv[optind], &seeds[nseeds++]);
 	if (!nseeds)
 		build_seed();
 	look(&seeds[0]);

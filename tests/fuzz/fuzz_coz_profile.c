@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,16 +20,9 @@
 
 #include "../../user/coz/coz_report.h"
 #include "../../user/util/cleanup.h"
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                          \
-	do {                                                                                      \
-		if (!(condition)) {                                                               \
-			fprintf(stderr, "fuzz_coz_profile: line %d: %s\n", __LINE__, #condition); \
-			abort();                                                                  \
-		}                                                                                 \
-	} while (0)
 
 static unsigned long taken, turned_down, experiments, damaged, known;
 
@@ -97,8 +89,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifndef FUZZ_LIBFUZZER
-
-#include "fuzz_mutate.h"
 
 /* Lines of SEED from some place on. */
 static void add_lines(struct fuzz_random *r, const struct elfbuf *seed, struct elfbuf *out)
@@ -192,55 +182,17 @@ static void change(struct fuzz_random *r, struct elfbuf *b)
 
 #define SEEDS_MAX 8
 static struct elfbuf seeds[SEEDS_MAX], input;
-
-static void keep_input(int signal)
-{
-	FILE *file = fopen("fuzz_coz_profile.crash", "we");
-
-	(void)signal;
-	if (file) {
-		fwrite(input.data, 1, input.size, file);
-		fclose(file);
-	}
-}
-
-static int read_seed(struct elfbuf *seed, const char *path)
-{
-	FILE *file = fopen(path, "re");
-	uint8_t block[4096];
-	size_t n;
-
-	if (!file) {
-		fprintf(stderr, "fuzz_coz_profile: cannot read %s\n", path);
-		return 2;
-	}
-	while ((n = fread(block, 1, sizeof(block), file)))
-		elfbuf_add(seed, block, n);
-	fclose(file);
-	return seed->size ? 0 : 2;
-}
-
 int main(int argc, char **argv)
 {
-	unsigned long count = 100000;
-	struct fuzz_random random = {1};
+	struct fuzz_random random;
+	unsigned long count = fuzz_options(argc, argv, &random);
 	size_t nseeds = 0;
-	int option;
 
-	while ((option = getopt(argc, argv, "n:s:")) != -1) {
-		if (option == 'n')
-			count = strtoul(optarg, NULL, 0);
-		else if (option == 's')
-			random.state = strtoull(optarg, NULL, 0);
-		else
-			return 2;
-	}
 	for (; optind < argc && nseeds < SEEDS_MAX; optind++)
-		if (read_seed(&seeds[nseeds++], argv[optind]))
-			return 2;
+		fuzz_read(argv[optind], &seeds[nseeds++]);
 	if (!nseeds)
 		return 2;
-	signal(SIGABRT, keep_input);
+	fuzz_keep((const uint8_t *const *)&input.data, &input.size);
 	for (unsigned long i = 0; i < count; i++) {
 		input.size = 0;
 		for (size_t n = 1 + fuzz_below(&random, 2); n; n--)

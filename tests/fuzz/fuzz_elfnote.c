@@ -17,7 +17,6 @@
 #define _GNU_SOURCE /* memfd_create() */
 #endif
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,6 +29,7 @@
 #include "../../user/attach/plan_impl.h"
 #include "../../user/elf/elfnote.h"
 #include "../../user/util/log.h"
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,14 +41,6 @@ struct reason {
 static struct reason file_reasons[64], site_reasons[64], argument_reasons[64];
 static unsigned long files_read, files_damaged, sites_good, arguments_good, metas, rows, named,
 	batched;
-
-#define CHECK(condition)                                                                      \
-	do {                                                                                  \
-		if (!(condition)) {                                                           \
-			fprintf(stderr, "fuzz_elfnote: line %d: %s\n", __LINE__, #condition); \
-			abort();                                                              \
-		}                                                                             \
-	} while (0)
 
 static void count_reason(struct reason *reasons, const char *text)
 {
@@ -254,7 +246,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #ifndef FUZZ_LIBFUZZER
 
 #include "../unit/elfbuild.h"
-#include "fuzz_mutate.h"
 
 #define MAX_SEEDS 64
 
@@ -310,19 +301,8 @@ static void build_seed(uint16_t type, uint16_t machine, bool sections)
 
 static void read_seed(const char *path)
 {
-	struct elfbuf *seed = &seeds[nseeds];
-	uint8_t block[65536];
-	FILE *file = fopen(path, "re");
-	size_t n;
-
-	if (!file || nseeds == MAX_SEEDS) {
-		fprintf(stderr, "fuzz_elfnote: cannot take %s\n", path);
-		exit(2);
-	}
-	while ((n = fread(block, 1, sizeof(block), file)))
-		elfbuf_add(seed, block, n);
-	fclose(file);
-	nseeds++;
+	CHECK(nseeds < MAX_SEEDS);
+	fuzz_read(path, &seeds[nseeds++]);
 }
 
 static void print_reasons(const char *title, const struct reason *reasons)
@@ -332,34 +312,14 @@ static void print_reasons(const char *title, const struct reason *reasons)
 		printf("  %9lu  %s\n", reasons->count, reasons->text);
 }
 
-/* The input that is being read, for the post-mortem of a failed CHECK. */
+/* The input that is being read. */
 static struct elfbuf input;
-
-static void keep_input(int signal)
-{
-	FILE *file = fopen("fuzz_elfnote.crash", "we");
-
-	(void)signal;
-	if (file) {
-		fwrite(input.data, 1, input.size, file);
-		fclose(file);
-	}
-}
 
 int main(int argc, char **argv)
 {
-	unsigned long count = 100000;
-	struct fuzz_random random = {1};
-	int option;
+	struct fuzz_random random;
+	unsigned long count = fuzz_options(argc, argv, &random);
 
-	while ((option = getopt(argc, argv, "n:s:")) != -1) {
-		if (option == 'n')
-			count = strtoul(optarg, NULL, 0);
-		else if (option == 's')
-			random.state = strtoull(optarg, NULL, 0);
-		else
-			return 2;
-	}
 	for (; optind < argc; optind++)
 		read_seed(argv[optind]);
 	if (!nseeds) {
@@ -368,7 +328,7 @@ int main(int argc, char **argv)
 		build_seed(ET_DYN, EM_X86_64, false);
 		build_seed(ET_DYN, EM_AARCH64, true);
 	}
-	signal(SIGABRT, keep_input);
+	fuzz_keep((const uint8_t *const *)&input.data, &input.size);
 	for (size_t i = 0; i < nseeds; i++)
 		LLVMFuzzerTestOneInput(seeds[i].data, seeds[i].size);
 	for (unsigned long i = 0; i < count; i++) {

@@ -6,8 +6,6 @@
  *
  * FILEs are used as seeds besides those that are made here. The same COUNT and SEED always try the same inputs.
  */
-#include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +15,7 @@
 #include "../../exporters/exporter.h"
 #include "../../user/recording/replay.h"
 #include "../unit/eventfile.h"
-#include "fuzz_mutate.h"
-
-#define CHECK(condition)                                                                       \
-	do {                                                                                   \
-		if (!(condition)) {                                                            \
-			dprintf(STDERR_FILENO, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			abort();                                                               \
-		}                                                                              \
-	} while (0)
+#include "fuzz.h"
 
 #define SEEDS_MAX  16
 #define INPUT_ROOM 65536u
@@ -36,6 +26,7 @@ struct input {
 };
 
 static struct input seeds[SEEDS_MAX], input;
+static const u8 *const input_data = input.data;
 static size_t nseeds;
 static unsigned long files_read, spans_read, events_read, labels_read;
 static int file = -1;
@@ -307,32 +298,11 @@ static void damage(struct fuzz_random *r)
 		set_in_page(r);
 	}
 }
-
-static void keep_input(int number)
-{
-	FILE *to = fopen("fuzz_mmprofdata.crash", "we");
-
-	(void)number;
-	if (to) {
-		fwrite(input.data, 1, input.size, to);
-		fclose(to);
-	}
-}
-
 int main(int argc, char **argv)
 {
-	unsigned long count = 100000;
-	struct fuzz_random random = {1};
-	int option;
+	struct fuzz_random random;
+	unsigned long count = fuzz_options(argc, argv, &random);
 
-	while ((option = getopt(argc, argv, "n:s:")) != -1) {
-		if (option == 'n')
-			count = strtoul(optarg, NULL, 0);
-		else if (option == 's')
-			random.state = strtoull(optarg, NULL, 0);
-		else
-			return 2;
-	}
 	build_foreign(false, 1 << 18);
 	build_foreign(true, 1 << 18);
 	build_foreign(false, 200);
@@ -345,7 +315,7 @@ int main(int argc, char **argv)
 	CHECK(stderr);
 	file = memfd_create("fuzz", MFD_CLOEXEC);
 	CHECK(file >= 0);
-	signal(SIGABRT, keep_input);
+	fuzz_keep(&input_data, &input.size);
 	for (size_t i = 0; i < nseeds; i++) {
 		input = seeds[i];
 		read_input();

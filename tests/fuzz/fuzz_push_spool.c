@@ -10,24 +10,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../user/push/push_spool.h"
 #include "../../user/util/cleanup.h"
-#include "fuzz_mutate.h"
-
-#define CHECK(condition)                                                                         \
-	do {                                                                                     \
-		if (!(condition)) {                                                              \
-			fprintf(stderr, "fuzz_push_spool: line %d: %s\n", __LINE__, #condition); \
-			abort();                                                                 \
-		}                                                                                \
-	} while (0)
+#include "fuzz.h"
 
 #define SERIAL 1731234567890123456ull
 #define MOST   4u /* files that are asked for */
@@ -35,16 +25,6 @@
 static char folder[] = "/tmp/fuzz-push-spool-XXXXXX";
 static struct elfbuf input;
 static unsigned long whole, damaged, others;
-
-static void keep_input(int signal)
-{
-	int fd = open("fuzz_push_spool.crash", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	(void)signal;
-	if (fd >= 0 && write(fd, input.data, input.size) == (ssize_t)input.size)
-		close(fd);
-}
-
 static void file_path(const char *name, char path[256])
 {
 	snprintf(path, 256, "%s/%s", folder, name);
@@ -205,23 +185,14 @@ static void try(struct push_spool *spool, struct fuzz_random *r)
 
 int main(int argc, char **argv)
 {
-	unsigned long count = 100000;
-	struct fuzz_random random = {1};
+	struct fuzz_random random;
+	unsigned long count = fuzz_options(argc, argv, &random);
 	CLEANUP(push_spool_free) struct push_spool *spool = NULL;
 	struct elfbuf seeds[2] = {{0}, {0}};
 	char lock[256];
-	int option;
 
-	while ((option = getopt(argc, argv, "n:s:")) != -1) {
-		if (option == 'n')
-			count = strtoul(optarg, NULL, 0);
-		else if (option == 's')
-			random.state = strtoull(optarg, NULL, 0);
-		else
-			return 2;
-	}
 	CHECK(mkdtemp(folder) && push_spool_new(folder, "pyroscope", &spool) == 0);
-	signal(SIGABRT, keep_input);
+	fuzz_keep((const uint8_t *const *)&input.data, &input.size);
 	for (int i = 0; i < 2; i++)
 		make_seed(spool, &random, i, &seeds[i]);
 	for (unsigned long i = 0; i < count; i++) {

@@ -12,7 +12,6 @@
  * With -DFUZZ_LIBFUZZER and -fsanitize=fuzzer it is a target for libFuzzer instead.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +24,7 @@
 #include "../../exporters/exporter.h"
 #include "../../include/recording.h"
 #include "../../user/recording/replay.h"
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,15 +32,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static unsigned long files_read, files_refused, files_finished, files_damaged;
 static unsigned long spans, events, labels, unknown, exported, snapshots;
-
-#define CHECK(condition)                                                                  \
-	do {                                                                              \
-		if (!(condition)) {                                                       \
-			dprintf(STDERR_FILENO, "fuzz_recording: line %d: %s\n", __LINE__, \
-				#condition);                                              \
-			abort();                                                          \
-		}                                                                         \
-	} while (0)
 
 static void check_labels(const struct model_label *items, u32 n)
 {
@@ -176,8 +167,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #ifndef FUZZ_LIBFUZZER
 
-#include "fuzz_mutate.h"
-
 #define MAX_SEEDS 64
 
 static struct elfbuf seeds[MAX_SEEDS];
@@ -282,19 +271,8 @@ static void record_seed(unsigned n, unsigned block)
 
 static void read_seed(const char *path)
 {
-	struct elfbuf *seed = &seeds[nseeds];
-	uint8_t block[65536];
-	FILE *file = fopen(path, "re");
-	size_t n;
-
-	if (!file || nseeds == MAX_SEEDS) {
-		printf("fuzz_recording: cannot take %s\n", path);
-		exit(2);
-	}
-	while ((n = fread(block, 1, sizeof(block), file)))
-		elfbuf_add(seed, block, n);
-	fclose(file);
-	nseeds++;
+	CHECK(nseeds < MAX_SEEDS);
+	fuzz_read(path, &seeds[nseeds++]);
 }
 
 /* Overwrites, inserts or takes away a few bytes of the payload that begins at AT, the end of OUT. */
@@ -408,35 +386,15 @@ static void damage_seed(struct fuzz_random *r, const struct elfbuf *seed, struct
 		out->size = fuzz_below(r, out->size + 1);
 }
 
-/* The input that is being read, for the post-mortem of a failed CHECK. */
+/* The input that is being read. */
 static struct elfbuf input;
-
-static void keep_input(int signal)
-{
-	FILE *file = fopen("fuzz_recording.crash", "we");
-
-	(void)signal;
-	if (file && input.data) {
-		fwrite(input.data, 1, input.size, file);
-		fclose(file);
-	}
-}
 
 int main(int argc, char **argv)
 {
-	unsigned long count = 100000;
-	struct fuzz_random random = {1};
-	int option;
+	struct fuzz_random random;
+	unsigned long count = fuzz_options(argc, argv, &random);
 	bool own;
 
-	while ((option = getopt(argc, argv, "n:s:")) != -1) {
-		if (option == 'n')
-			count = strtoul(optarg, NULL, 0);
-		else if (option == 's')
-			random.state = strtoull(optarg, NULL, 0);
-		else
-			return 2;
-	}
 	for (; optind < argc; optind++)
 		read_seed(argv[optind]);
 	own = !nseeds;
@@ -445,7 +403,7 @@ int main(int argc, char **argv)
 		record_seed(8, 3);
 		record_seed(20, 100);
 	}
-	signal(SIGABRT, keep_input);
+	fuzz_keep((const uint8_t *const *)&input.data, &input.size);
 	for (size_t i = 0; i < nseeds; i++)
 		LLVMFuzzerTestOneInput(seeds[i].data, seeds[i].size);
 	CHECK(!own || (files_finished == files_read && !files_damaged && !unknown));

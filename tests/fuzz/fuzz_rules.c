@@ -10,7 +10,6 @@
  * With -DFUZZ_LIBFUZZER and -fsanitize=fuzzer it is a target for libFuzzer instead.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,16 +18,9 @@
 
 #include "../../user/elf/elfnote.h"
 #include "../../user/pair/pair.h"
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                    \
-	do {                                                                                \
-		if (!(condition)) {                                                         \
-			fprintf(stderr, "fuzz_rules: line %d: %s\n", __LINE__, #condition); \
-			abort();                                                            \
-		}                                                                           \
-	} while (0)
 
 static unsigned long taken, turned_down, spans, names, labels;
 
@@ -108,8 +100,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifndef FUZZ_LIBFUZZER
-
-#include "fuzz_mutate.h"
 
 static const char built_in[] =
 #include "user/pair/programs.rules.h"
@@ -201,47 +191,16 @@ static void change(struct fuzz_random *r, struct elfbuf *b)
 
 static struct elfbuf input;
 
-static void keep_input(int signal)
-{
-	FILE *file = fopen("fuzz_rules.crash", "we");
-
-	(void)signal;
-	if (file) {
-		fwrite(input.data, 1, input.size, file);
-		fclose(file);
-	}
-}
-
 int main(int argc, char **argv)
 {
-	unsigned long count = 100000;
-	struct fuzz_random random = {1};
+	struct fuzz_random random;
+	unsigned long count = fuzz_options(argc, argv, &random);
 	struct elfbuf seed = {0};
-	int option;
 
-	while ((option = getopt(argc, argv, "n:s:")) != -1) {
-		if (option == 'n')
-			count = strtoul(optarg, NULL, 0);
-		else if (option == 's')
-			random.state = strtoull(optarg, NULL, 0);
-		else
-			return 2;
-	}
 	elfbuf_add(&seed, built_in, sizeof(built_in) - 1);
-	for (; optind < argc; optind++) {
-		FILE *file = fopen(argv[optind], "re");
-		uint8_t block[4096];
-		size_t n;
-
-		if (!file) {
-			fprintf(stderr, "fuzz_rules: cannot take %s\n", argv[optind]);
-			return 2;
-		}
-		while ((n = fread(block, 1, sizeof(block), file)))
-			elfbuf_add(&seed, block, n);
-		fclose(file);
-	}
-	signal(SIGABRT, keep_input);
+	for (; optind < argc; optind++)
+		fuzz_read(argv[optind], &seed);
+	fuzz_keep((const uint8_t *const *)&input.data, &input.size);
 	LLVMFuzzerTestOneInput(seed.data, sizeof(built_in) - 1);
 	for (unsigned long i = 0; i < count; i++) {
 		cut(&random, &seed, &input);
