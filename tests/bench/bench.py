@@ -32,7 +32,7 @@ from tracers import Bpftrace, Empty, Loop, Spantrace, WholeMachine
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORKS = ["thread", "labels", "event", "async", "nested", "recursive"]
-PARTS = ["probes", "scale", "recordings", "allocations", "peers"]
+PARTS = ["probes", "recordings", "allocations", "scale", "peers"]
 ATTACH_SITES = [10, 1000, 10000]
 # Calls the spans of the work "labels" by their path.
 NAMING = """provider bench
@@ -194,8 +194,8 @@ def print_bystander(table, plan, output, scratch, cpus):
             with WholeMachine(output, scratch):
                 least.add("beside", loop.run("switch", plan.run_ms)[1])
     table.head("no spans in the program, min", "beside -a", "alone", "ratio", "budget", "")
-    # A hundredth is what the same program differs by from run to run.
-    table.ratio("4 system calls and 2 switches", least.values["beside"], least.values["alone"], 1.01)
+    # Some hundredths are what the same program differs by from run to run.
+    table.ratio("4 system calls and 2 switches", least.values["beside"], least.values["alone"], 1.02)
 
 
 def build_sites(scratch, sites):
@@ -277,12 +277,13 @@ def bench(plan, parts, output, scratch, markdown):
     print(f"kernel {platform.release()}, {cpu_model()}, {os.cpu_count()} CPUs")
     if "probes" in parts:
         bench_probes(table, plan, output, scratch)
-    if "scale" in parts:
-        bench_scale(table, plan.memory_spans, output, scratch)
     if "recordings" in parts:
         bench_recordings(table, plan.recorded_spans, plan.recorded_rounds, output, scratch)
     if "allocations" in parts:
         print_allocations(output, max(os.sched_getaffinity(0)), plan.rounds < 8)
+    # Behind what tells peaks by wait4(), which has those of this process in it.
+    if "scale" in parts:
+        bench_scale(table, plan.memory_spans, output, scratch)
     if "peers" in parts:
         peers = bench_peers(output, scratch, plan.peers_spans, plan.peers_rounds)
     if markdown:
