@@ -36,7 +36,7 @@ class Table:
         self._print(*columns, *[""] * (6 - len(columns)))
 
     def _print(self, work, value, beside, ratio, budget, verdict):
-        if budget:
+        if budget and verdict:
             beside_what = f"{beside}, {self.beside}" if beside and self.beside else beside
             self.judged.append((f"{self.heading}: {work.strip()}", value, beside_what, ratio, budget, verdict))
         print(f"{work:<40} {value:>10} {beside:>10} {ratio:>8} {budget:>8}  {verdict}".rstrip(), flush=True)
