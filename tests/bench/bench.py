@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What spantrace costs: `make bench`, as root.
 
-    tests/bench/bench.py [--quick] [--strict] [--markdown] [--only PART] OUTPUT      OUTPUT is the build tree
+    tests/bench/bench.py [--quick] [--strict] [--markdown] [--readme] [--only PART] OUTPUT      OUTPUT is the build tree
 
 Part "probes", here: every cost is a ratio to what the kernel itself takes for the same probe hits,
 measured in the same run: an empty BPF program on the same sites of the same process. The tracers take
@@ -262,15 +262,22 @@ def bench_probes(table, plan, output, scratch):
     print_attach(table, plan, output, scratch, cpus, method)
 
 
-def print_markdown(table, peers):
-    print(f"\nKernel {platform.release()}, {cpu_model()}, {os.cpu_count()} CPUs:")
-    if table.judged:
-        print("\n" + table.markdown())
-    if peers:
-        print("\n" + peers)
+def write_readme(tables):
+    """Puts each table between its two comments in the README."""
+    path = os.path.join(ROOT, "README.md")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    for name, table in tables.items():
+        before, found, rest = text.partition(f"<!-- bench: {name} -->\n")
+        _, end, after = rest.partition(f"<!-- end: {name} -->")
+        if not found or not end:
+            raise BenchError(f"{path} has no place for {name}")
+        text = f"{before}{found}\nKernel {platform.release()}, {cpu_model()}, {os.cpu_count()} CPUs:\n\n{table}\n\n{end}{after}"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
-def bench(plan, parts, output, scratch, markdown):
+def bench(plan, parts, output, scratch, markdown, readme):
     """Measures and prints. Returns how many budgets were not met."""
     table, begin, peers = Table(), time.monotonic(), None
 
@@ -286,8 +293,12 @@ def bench(plan, parts, output, scratch, markdown):
         bench_scale(table, plan.memory_spans, output, scratch)
     if "peers" in parts:
         peers = bench_peers(output, scratch, plan.peers_spans, plan.peers_rounds)
+    tables = {"budgets": table.markdown() if table.judged else None, "peers": peers}
+    tables = {name: text for name, text in tables.items() if text}
     if markdown:
-        print_markdown(table, peers)
+        print("\n" + "\n\n".join(tables.values()))
+    if readme:
+        write_readme(tables)
     print(f"\n{time.monotonic() - begin:.0f} s; "
           + (f"{table.over} over budget" if table.over else "every budget met"))
     return table.over
@@ -298,16 +309,21 @@ def main():
     parser.add_argument("--quick", action="store_true", help="a fifth of the time, less exact")
     parser.add_argument("--strict", action="store_true", help="fail when a budget is not met")
     parser.add_argument("--markdown", action="store_true", help="the budgets and the peers once more, as the README has them")
+    parser.add_argument("--readme", action="store_true", help="put them into the README")
     parser.add_argument("--only", choices=PARTS, help="one part")
     parser.add_argument("output", help="the build tree, .output")
     args = parser.parse_args()
     parts = [args.only] if args.only else PARTS
+    if args.readme and (args.quick or args.only not in (None, "peers")):
+        print("bench.py: the README holds all of the budgets, measured in full: leave out --quick and --only",
+              file=sys.stderr)
+        return 2
     if set(parts) != {"recordings"} and os.geteuid() != 0:
         print("bench.py: probes need root: sudo make bench", file=sys.stderr)
         return 2
     try:
         with tempfile.TemporaryDirectory(prefix="spantrace-bench-") as scratch:
-            over = bench(Plan(args.quick), parts, os.path.abspath(args.output), scratch, args.markdown)
+            over = bench(Plan(args.quick), parts, os.path.abspath(args.output), scratch, args.markdown, args.readme)
     except (BenchError, OSError, subprocess.SubprocessError) as error:
         print(f"bench.py: {error}", file=sys.stderr)
         return 2
