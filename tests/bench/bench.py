@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What spantrace costs: `make bench`, as root.
 
-    tests/bench/bench.py [--quick] [--strict] [--markdown] [--only PART] OUTPUT      OUTPUT is the build tree
+    tests/bench/bench.py [--quick] [--strict] [--markdown] [--readme] [--only PART] OUTPUT      OUTPUT is the build tree
 
 Part "probes", here: every cost is a ratio to what the kernel itself takes for the same probe hits,
 measured in the same run: an empty BPF program on the same sites of the same process. The tracers take
@@ -32,7 +32,7 @@ from tracers import Bpftrace, Empty, Loop, Spantrace, WholeMachine
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORKS = ["thread", "labels", "event", "async", "nested", "recursive"]
-PARTS = ["probes", "scale", "recordings", "allocations", "peers"]
+PARTS = ["probes", "recordings", "allocations", "scale", "peers"]
 ATTACH_SITES = [10, 1000, 10000]
 # Calls the spans of the work "labels" by their path.
 NAMING = """provider bench
@@ -194,8 +194,8 @@ def print_bystander(table, plan, output, scratch, cpus):
             with WholeMachine(output, scratch):
                 least.add("beside", loop.run("switch", plan.run_ms)[1])
     table.head("no spans in the program, min", "beside -a", "alone", "ratio", "budget", "")
-    # A hundredth is what the same program differs by from run to run.
-    table.ratio("4 system calls and 2 switches", least.values["beside"], least.values["alone"], 1.01)
+    # Some hundredths are what the same program differs by from run to run.
+    table.ratio("4 system calls and 2 switches", least.values["beside"], least.values["alone"], 1.02)
 
 
 def build_sites(scratch, sites):
@@ -262,31 +262,43 @@ def bench_probes(table, plan, output, scratch):
     print_attach(table, plan, output, scratch, cpus, method)
 
 
-def print_markdown(table, peers):
-    print(f"\nKernel {platform.release()}, {cpu_model()}, {os.cpu_count()} CPUs:")
-    if table.judged:
-        print("\n" + table.markdown())
-    if peers:
-        print("\n" + peers)
+def write_readme(tables):
+    """Puts each table between its two comments in the README."""
+    path = os.path.join(ROOT, "README.md")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    for name, table in tables.items():
+        before, found, rest = text.partition(f"<!-- bench: {name} -->\n")
+        _, end, after = rest.partition(f"<!-- end: {name} -->")
+        if not found or not end:
+            raise BenchError(f"{path} has no place for {name}")
+        text = f"{before}{found}\nKernel {platform.release()}, {cpu_model()}, {os.cpu_count()} CPUs:\n\n{table}\n\n{end}{after}"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
-def bench(plan, parts, output, scratch, markdown):
+def bench(plan, parts, output, scratch, markdown, readme):
     """Measures and prints. Returns how many budgets were not met."""
     table, begin, peers = Table(), time.monotonic(), None
 
     print(f"kernel {platform.release()}, {cpu_model()}, {os.cpu_count()} CPUs")
     if "probes" in parts:
         bench_probes(table, plan, output, scratch)
-    if "scale" in parts:
-        bench_scale(table, plan.memory_spans, output, scratch)
     if "recordings" in parts:
         bench_recordings(table, plan.recorded_spans, plan.recorded_rounds, output, scratch)
     if "allocations" in parts:
         print_allocations(output, max(os.sched_getaffinity(0)), plan.rounds < 8)
+    # Behind what tells peaks by wait4(), which has those of this process in it.
+    if "scale" in parts:
+        bench_scale(table, plan.memory_spans, output, scratch)
     if "peers" in parts:
         peers = bench_peers(output, scratch, plan.peers_spans, plan.peers_rounds)
+    tables = {"budgets": table.markdown() if table.judged else None, "peers": peers}
+    tables = {name: text for name, text in tables.items() if text}
     if markdown:
-        print_markdown(table, peers)
+        print("\n" + "\n\n".join(tables.values()))
+    if readme:
+        write_readme(tables)
     print(f"\n{time.monotonic() - begin:.0f} s; "
           + (f"{table.over} over budget" if table.over else "every budget met"))
     return table.over
@@ -297,16 +309,21 @@ def main():
     parser.add_argument("--quick", action="store_true", help="a fifth of the time, less exact")
     parser.add_argument("--strict", action="store_true", help="fail when a budget is not met")
     parser.add_argument("--markdown", action="store_true", help="the budgets and the peers once more, as the README has them")
+    parser.add_argument("--readme", action="store_true", help="put them into the README")
     parser.add_argument("--only", choices=PARTS, help="one part")
     parser.add_argument("output", help="the build tree, .output")
     args = parser.parse_args()
     parts = [args.only] if args.only else PARTS
+    if args.readme and (args.quick or args.only not in (None, "peers")):
+        print("bench.py: the README holds all of the budgets, measured in full: leave out --quick and --only",
+              file=sys.stderr)
+        return 2
     if set(parts) != {"recordings"} and os.geteuid() != 0:
         print("bench.py: probes need root: sudo make bench", file=sys.stderr)
         return 2
     try:
         with tempfile.TemporaryDirectory(prefix="spantrace-bench-") as scratch:
-            over = bench(Plan(args.quick), parts, os.path.abspath(args.output), scratch, args.markdown)
+            over = bench(Plan(args.quick), parts, os.path.abspath(args.output), scratch, args.markdown, args.readme)
     except (BenchError, OSError, subprocess.SubprocessError) as error:
         print(f"bench.py: {error}", file=sys.stderr)
         return 2

@@ -26,17 +26,19 @@ class Table:
 
     def __init__(self):
         self.over = 0
-        self.heading = ""
+        self.heading = self.beside = ""
         self.judged = []
 
     def head(self, *columns):
-        self.heading = columns[0]
+        self.heading = columns[0].removesuffix(", min")
+        self.beside = columns[2] if len(columns) > 2 else ""
         print()
         self._print(*columns, *[""] * (6 - len(columns)))
 
     def _print(self, work, value, beside, ratio, budget, verdict):
-        if verdict:
-            self.judged.append((f"{self.heading}: {work.strip()}", value, beside, ratio, budget, verdict))
+        if budget and verdict:
+            beside_what = f"{beside}, {self.beside}" if beside and self.beside else beside
+            self.judged.append((f"{self.heading}: {work.strip()}", value, beside_what, ratio, budget, verdict))
         print(f"{work:<40} {value:>10} {beside:>10} {ratio:>8} {budget:>8}  {verdict}".rstrip(), flush=True)
 
     def _row(self, work, value, beside, ratio, judged, budget, budget_text):
