@@ -14,7 +14,7 @@
 #include "timeline.h"
 
 #define ITEMS_MAX 40000
-#define ROOM      (8 * ITEMS_MAX) /* before the end is known */
+#define ROOM      (8ull * ITEMS_MAX) /* before the end is known */
 #define MIN_WIDTH 0.5
 #define AXIS_TEXT 80 /* width of a time */
 #define AXIS      22 /* height of the line with the times */

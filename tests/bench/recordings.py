@@ -21,9 +21,13 @@ TIMES_AS_FAST = 5
 PEAK_MIB = 256
 BYTES_A_SPAN = 24
 THREADS, PATHS, DEPTH = 4, 1000, 8
-# What of theirs does the most similar work: totals by name, totals by stack, or a record for every span.
+# What of theirs does the most similar work: totals by name, totals by stack, or a record for every span. The same work is
+# that of folded (stack_collapse) and chrome (crox); the others do more than the tool beside them, and are judged all the same.
 TOTALS = ["summary", "json"]
 STACKS = ["folded", "flamegraph", "pprof"]
+SAME = ["folded", "chrome"]
+PEERS = """summarize adds up by name, with neither percentiles nor paths; stack_collapse writes folded stacks;
+crox writes Chrome's JSON, in whole microseconds, without CPU time. ~ before a tool: it does less than what stands there."""
 
 
 def beside(output_format):
@@ -167,8 +171,9 @@ def print_rates(table, files, commands, formats, with_theirs):
             table.times(text or name, files.spans / ours)
             return
         theirs = "theirs " + other
+        less = "~" if name in formats and name not in SAME else ""
         table.times(text or name, files.spans / ours, files.spans / commands.wall.get(theirs), budget,
-                    of_cpu(name, theirs).removeprefix("theirs "))
+                    less + of_cpu(name, theirs).removeprefix("theirs "))
 
     table.head(f"{files.spans / 1e6:g} M spans: spans/s, wall", "spantrace", "measureme", "times", "budget")
     for name in formats:
@@ -179,6 +184,8 @@ def print_rates(table, files, commands, formats, with_theirs):
         rate("from mm_profdata", "stack_collapse", text="measureme's file to folded")
         rate("report mm_profdata", "summarize", None, "report on measureme's file")
     table.times("spans_gen, writing the recording", files.spans / commands.wall.get("spans_gen"))
+    if with_theirs:
+        print(PEERS)
 
 
 def print_sizes(table, files, commands):
