@@ -182,7 +182,7 @@ class CozTest(LiveTest):
 
     def test_the_right_line_first(self):
         """Which line coz takes next is chance: until both that matter have their experiments, by number alone."""
-        for _ in range(12):
+        for _ in range(8):
             self.stages(6)
             if self.selected("LONG") >= 8 and self.selected("BESIDE") >= 5:
                 break
