@@ -25,7 +25,7 @@ elfdump=${ELFDUMP:-}
 if [ -z "$elfdump" ]; then
 	elfdump=$work/elfdump
 	${CC:-gcc} -std=gnu11 -O2 -g -D_GNU_SOURCE -o "$elfdump" tests/programs/elfdump.c \
-		user/elf/elf*.c user/elf/operand*.c user/util/strpool.c || exit 1
+		user/elf/elf*.c user/elf/operand*.c user/util/io.c user/util/strpool.c || exit 1
 fi
 
 # Sites as readelf sees them, one a line: PROVIDER NAME ADDRESS SEMAPHORE ARGUMENTS

@@ -16,23 +16,10 @@ void recording_decode_begin(struct recording_decoder *d, struct recording_bytes 
 /* Each puts words where *WORDS points and moves it on; false where the bytes make no sense. */
 static bool decode_counters(struct recording_bytes *b, u64 **words)
 {
-	u64 *counters = *words, mask, value;
-	int i;
+	u64 *counters = *words;
 
-	for (i = 0; i < RECORDING_COUNTERS; i++)
-		counters[i] = 0;
 	*words += RECORDING_COUNTERS;
-	if (!bytes_get(b, &mask))
-		return false;
-	for (i = 0; mask; i++, mask >>= 1) {
-		if (!(mask & 1))
-			continue;
-		if (!bytes_get(b, &value))
-			return false;
-		if (i < RECORDING_COUNTERS)
-			counters[i] = value;
-	}
-	return true;
+	return bytes_get_set(b, counters, RECORDING_COUNTERS);
 }
 
 static bool decode_labels(struct recording_bytes *b, u64 **words)

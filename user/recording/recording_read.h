@@ -71,6 +71,27 @@ static inline bool bytes_get_u32(struct recording_bytes *b, u32 *value)
 	return true;
 }
 
+/* A mask, then the value of each of its bits: NUMBERS are the first N of them, 0 where there is none. */
+static inline bool bytes_get_set(struct recording_bytes *b, u64 *numbers, u32 n)
+{
+	u64 mask, value;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		numbers[i] = 0;
+	if (!bytes_get(b, &mask))
+		return false;
+	for (i = 0; mask; i++, mask >>= 1) {
+		if (!(mask & 1))
+			continue;
+		if (!bytes_get(b, &value))
+			return false;
+		if (i < n)
+			numbers[i] = value;
+	}
+	return true;
+}
+
 /* A text as it stands in the payload, without a NUL in or behind it. */
 bool bytes_get_text(struct recording_bytes *b, const char **text, size_t *length);
 

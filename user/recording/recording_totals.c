@@ -5,26 +5,6 @@
 
 #include "recording_read.h"
 
-/* As many NUMBERS as this version knows; false where the bytes make no sense. */
-static bool get_numbers(struct recording_bytes *b, u64 *numbers, u32 n)
-{
-	u64 mask, value;
-	u32 i;
-
-	memset(numbers, 0, n * sizeof(*numbers));
-	if (!bytes_get(b, &mask))
-		return false;
-	for (i = 0; mask; i++, mask >>= 1) {
-		if (!(mask & 1))
-			continue;
-		if (!bytes_get(b, &value))
-			return false;
-		if (i < n)
-			numbers[i] = value;
-	}
-	return true;
-}
-
 static int read_memory(struct recording_reader *r, struct recording_bytes *b)
 {
 	u64 numbers[RECORDING_ROW_NUMBERS];
@@ -34,7 +14,7 @@ static int read_memory(struct recording_reader *r, struct recording_bytes *b)
 	int err;
 
 	if (!bytes_get_u32(b, &thread_ref) || !bytes_get_u32(b, &path_ref) ||
-	    !get_numbers(b, numbers, RECORDING_ROW_NUMBERS))
+	    !bytes_get_set(b, numbers, RECORDING_ROW_NUMBERS))
 		return -EBADMSG;
 	thread = recording_name(&r->names.threads, thread_ref);
 	row.path =
@@ -65,7 +45,7 @@ static int read_counting(struct recording_reader *r, struct recording_bytes *b)
 	u64 numbers[RECORDING_COUNTED_NUMBERS];
 	struct model_memory memory;
 
-	if (!get_numbers(b, numbers, RECORDING_COUNTED_NUMBERS))
+	if (!bytes_get_set(b, numbers, RECORDING_COUNTED_NUMBERS))
 		return -EBADMSG;
 	memory = (struct model_memory){
 		.processes = numbers[RECORDING_COUNTED_PROCESSES],
