@@ -166,14 +166,19 @@ struct batch_news {
 	u64 tsc, tsc_ns;
 };
 
-/* A span without children, met last: its two ops, and what it is while the stack is as it is. */
+/* A span without children that was met: its two ops, and what it is under PARENT. */
 struct batch_leaf {
 	u64 enter, exit; /* enter 0: none */
 	u32 row;
 	u32 path;
 	u32 parent; /* path */
 	u32 site;
+	u16 def;
+	u16 source;
+	u32 reserved;
 };
+
+#define BATCH_LEAVES 4
 
 /* The batched lane of one thread. */
 struct batch {
@@ -186,7 +191,7 @@ struct batch {
 	u32 from;  /* the last of those */
 	u32 busy;
 	u32 at; /* the next op */
-	struct batch_leaf leaf;
+	struct batch_leaf leaves[BATCH_LEAVES];
 	struct batch_head head;         /* as just read */
 	struct batch_op ops[BATCH_OPS]; /* as fetched */
 };

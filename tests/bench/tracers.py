@@ -22,6 +22,8 @@ MARKERS = {
     "thread": ["bench:span"],
     "labels": ["bench:labelled"],
     "event": ["bench:tick"],
+    "clock": [],
+    "pair": ["bench:left", "bench:right"],
     "async": ["bench:job"],
     "nested": [f"bench:n{i}" for i in range(10)],
     "recursive": ["bench:recursive"],
