@@ -134,7 +134,7 @@ static long batch_step(u32 i, struct batch_walk *walk)
 		end = b->news[k].end;
 		if (at >= end || at >= BATCH_OPS)
 			return 1;
-		if (at && leaf_run(walk, b, k))
+		if (at && at + 1 < end && leaf_run(walk, b, k))
 			return 0;
 		walk->b->at = at + 1;
 		batch_replay(walk->t, b, k, b->ops[at].time, b->ops[at].what);

@@ -85,20 +85,12 @@ static __noinline bool leaf_learn(struct batch_walk *walk, struct batch_leaf *le
 	leaf->path = step->path;
 	leaf->row = step->row;
 	leaf->site = COOKIE_SITE(cookie);
+	leaf->octave = 0;
 	leaf->source = k;
 	leaf->enter = enter;
 	leaf->exit = exit;
 	return true;
 }
-
-/* What a run has come to so far. */
-struct leaf_sums {
-	u64 last; /* end of the last one */
-	u64 gaps; /* time before each, which is their parent's */
-	u64 busy;
-	u64 system, gap_system;
-	u64 least, most; /* as in struct wire_row */
-};
 
 /* Adds the run to the row of LEAF, but for its histogram. */
 static __always_inline void leaf_add_row(struct wire_row *row, const struct leaf_sums *sums, u32 n)
@@ -136,19 +128,21 @@ static __noinline void leaf_send(struct batch_walk *walk, const struct batch_lea
 		count_loss(LOSS_RING_FULL, n);
 }
 
-/* Adds the run to what the thread and its frame on top have. */
+/* Adds the run to what the thread and its frame on top have. The time before each leaf is their parent's. */
 static __always_inline void leaf_charge(struct thread_state *t, const struct leaf_sums *sums)
 {
 	struct frame *top = t->depth ? frame_at(t, t->depth - 1) : NULL;
+	u64 whole = sums->last - t->last;
 
 	t->last = sums->last;
-	t->inside += sums->busy;
 	t->usage.system += sums->gap_system + sums->system;
-	if (!top)
+	if (!top) {
+		t->inside += sums->busy;
 		return;
-	top->self_ns += sums->gaps;
+	}
+	t->inside += whole;
+	top->self_ns += whole - sums->busy;
 	top->self_system += sums->gap_system;
-	t->inside += sums->gaps;
 }
 
 /* The buckets that the last leaf fell into, of 64: most of the next fall there too. */
@@ -157,20 +151,25 @@ struct leaf_octave {
 	u32 shift, first;
 };
 
+static __always_inline bool leaf_octave(struct leaf_octave *o, u32 index)
+{
+	o->piece = index ? bpf_map_lookup_elem(&octaves, &index) : NULL;
+	if (!o->piece)
+		return false;
+	o->first = o->piece->octave ? OCTAVE_SIZE : 0;
+	o->shift = octave_shift(o->piece->octave);
+	return true;
+}
+
 /* Counts BUSY in the histogram of the row of LEAF. False: there is no room. */
-static __always_inline bool leaf_count(const struct batch_leaf *leaf, struct leaf_octave *o,
-				       u64 busy)
+static __always_inline bool leaf_count(struct batch_leaf *leaf, struct leaf_octave *o, u64 busy)
 {
 	u64 bucket = (busy >> o->shift) - o->first;
-	u32 index;
 
 	if (unlikely(!o->piece || bucket >= OCTAVE_SIZE)) {
-		index = row_octave(leaf->row, busy);
-		o->piece = index ? bpf_map_lookup_elem(&octaves, &index) : NULL;
-		if (!o->piece)
+		leaf->octave = row_octave(leaf->row, busy);
+		if (!leaf_octave(o, leaf->octave))
 			return false;
-		o->first = o->piece->octave ? OCTAVE_SIZE : 0;
-		o->shift = octave_shift(o->piece->octave);
 		bucket = (busy >> o->shift) - o->first;
 	}
 	o->piece->counts[bucket & (OCTAVE_SIZE - 1)]++;
@@ -183,29 +182,105 @@ __noinline u64 leaf_due(struct thread_state *t, u32 path, u64 run)
 	return t ? take_due(t, path, run) : 0;
 }
 
+#define LEAF_TICKS_BITS \
+	25 /* longer ones, and those after a longer gap, need no short way; products fit */
+
+/* Takes the leaves of the kind of LEAF from op BEGIN of source K on, that one first, at START. TOTALS is a constant. Returns the op
+ * behind the last of them. */
+static __always_inline u32 leaf_loop(struct thread_state *t, struct batch *b,
+				     const struct batch_news *news, struct batch_leaf *leaf,
+				     u32 begin, bool totals)
+{
+	u64 enter = leaf->enter, exit = leaf->exit, origin = 0, base = 0, factor = 1ULL << 32;
+	u64 before = b->ops[begin % BATCH_OPS].time, now = b->now, start, end, busy, system = 0;
+	bool due = knob_usage && t->system_due > 0;
+	u64 at = begin, stop = news->end - 1, to;
+	struct leaf_sums *sums = &b->sums;
+	struct leaf_octave o = {};
+	struct batch_op *op;
+
+	if (totals)
+		leaf_octave(&o, leaf->octave);
+	if (news->clock) {
+		origin = news->tsc;
+		base = news->tsc_ns;
+		factor = tsc_mult;
+	} else {
+		origin = before;
+		base = before;
+	}
+	while (LOOP_GUARD()) {
+		barrier_var(at);
+		if (at >= stop || at >= BATCH_OPS - 1)
+			break;
+		op = &b->ops[at];
+		barrier_var(op);
+		if (op[0].what != enter || op[1].what != exit)
+			break;
+		start = op[0].time;
+		end = op[1].time;
+		/* Backwards, or beyond the next tick. */
+		if (unlikely((start - before | end - start) >> LEAF_TICKS_BITS))
+			break;
+		before = end;
+		start = base + ((s64)((start - origin) * factor) >> 32);
+		end = base + ((s64)((end - origin) * factor) >> 32);
+		if (unlikely(end > now))
+			break;
+		busy = end - start;
+		if (totals && !leaf_count(leaf, &o, busy))
+			break;
+		if (unlikely(due)) {
+			sums->gap_system += leaf_due(t, leaf->parent, start - sums->last);
+			system = leaf_due(t, leaf->path, busy);
+			sums->system += system;
+		}
+		if (totals) {
+			if (~busy > sums->least)
+				sums->least = ~busy;
+			if (busy > sums->most)
+				sums->most = busy;
+		} else {
+			to = sizeof(struct wire_leaves) / sizeof(*op) + (at - begin) / 2;
+			barrier_var(to);
+			if (to >= BATCH_OPS)
+				break;
+			op = &b->ops[to];
+			barrier_var(op);
+			op->time = (start - sums->last) << 32 | busy;
+			op->what = system;
+		}
+		sums->busy += busy;
+		sums->last = end;
+		at += 2;
+	}
+	return at;
+}
+
 /* Takes the leaves that follow each other from the next op of source K on, which are of one kind. False: there is none, the
  * op is to be replayed. Not for the first op of all, which has the time before it to settle. */
 static __noinline bool leaf_run(struct batch_walk *walk, struct batch *b, u32 k)
 {
 	const struct batch_news *news = &b->news[k & (BATCH_SOURCES_MAX - 1)];
 	struct thread_state *t = walk->t;
-	struct leaf_sums sums = {.last = t->last};
-	struct leaf_octave o = {};
-	u64 now = b->now, enter, exit, start, end, first, gap;
-	u32 at = b->at, begin = at, last = news->end, n;
+	u32 at = b->at, n;
 	struct batch_leaf *leaf;
-	struct wire_row *row = NULL;
+	struct wire_row *row;
+	u64 enter, exit, start;
 
 	/* Counted, metered, sampled and labelled one by one. */
 	if (knob_counts || may_leave_out() || knob_ids)
 		return false;
-	if (at >= BATCH_OPS - 1 || at + 1 >= last || t->depth >= FRAMES_NEAR || t->too_deep ||
+	if (at >= BATCH_OPS - 1 || at + 1 >= news->end || t->depth >= FRAMES_NEAR || t->too_deep ||
 	    session_closed)
 		return false;
 	enter = b->ops[at].what;
 	exit = b->ops[at + 1].what;
-	first = batch_time(news, b->ops[at].time);
-	if (first < news->since)
+	if (enter == exit)
+		return false;
+	start = batch_time(news, b->ops[at].time);
+	/* Nonsense is looked at elsewhere. */
+	if (start < news->since || start < t->last || (start - t->last) >> 32)
 		return false;
 	leaf = leaf_slot(b, enter);
 	if (unlikely(leaf->enter != enter || leaf->exit != exit || leaf->source != k ||
@@ -214,61 +289,23 @@ static __noinline bool leaf_run(struct batch_walk *walk, struct batch *b, u32 k)
 		return false;
 	if (t->open_mask & def_bit(leaf->def))
 		return false;
+	b->sums = (struct leaf_sums){.last = t->last};
 	if (knob_totals) {
 		row = row_at(leaf->row);
 		if (!row)
 			return false;
-	}
-	while (LOOP_GUARD()) {
-		u64 busy, system = 0;
-
-		if (at + 1 >= last || at >= BATCH_OPS - 1)
-			break;
-		barrier_var(at);
-		if (b->ops[at].what != enter || b->ops[at + 1].what != exit)
-			break;
-		start = batch_time(news, b->ops[at].time);
-		end = batch_time(news, b->ops[at + 1].time);
-		gap = start - sums.last;
-		busy = end - start;
-		/* Nonsense is looked at elsewhere, as is what is too long for the record. */
-		if (unlikely(start < sums.last || end < start || end > now || (gap | busy) >> 32))
-			break;
-		if (knob_totals && !leaf_count(leaf, &o, busy))
-			break;
-		if (knob_usage && unlikely(t->system_due > 0)) {
-			sums.gap_system += leaf_due(t, leaf->parent, gap);
-			system = leaf_due(t, leaf->path, busy);
-			sums.system += system;
-		}
-		if (knob_totals) {
-			if (~busy > sums.least)
-				sums.least = ~busy;
-			if (busy > sums.most)
-				sums.most = busy;
-		} else {
-			u32 slot =
-				sizeof(struct wire_leaves) / sizeof(b->ops[0]) + (at - begin) / 2;
-
-			if (slot >= BATCH_OPS)
-				break;
-			b->ops[slot].time = gap << 32 | busy;
-			b->ops[slot].what = system;
-		}
-		sums.gaps += gap;
-		sums.busy += busy;
-		sums.last = end;
-		at += 2;
-	}
-	n = (at - begin) / 2;
-	if (!n)
-		return false;
-	b->at = at;
-	if (row)
-		leaf_add_row(row, &sums, n);
-	else
+		n = (leaf_loop(t, b, news, leaf, at, true) - at) / 2;
+		if (!n)
+			return false;
+		leaf_add_row(row, &b->sums, n);
+	} else {
+		n = (leaf_loop(t, b, news, leaf, at, false) - at) / 2;
+		if (!n)
+			return false;
 		leaf_send(walk, leaf, t->last, n);
-	leaf_charge(t, &sums);
+	}
+	b->at = at + 2 * n;
+	leaf_charge(t, &b->sums);
 	return true;
 }
 

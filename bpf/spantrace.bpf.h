@@ -175,10 +175,18 @@ struct batch_leaf {
 	u32 site;
 	u16 def;
 	u16 source;
-	u32 reserved;
+	u32 octave; /* the piece of the row's histogram that was used last; 0: none */
 };
 
 #define BATCH_LEAVES 4
+
+/* What a run of them has come to so far. Here and not on the stack, where the verifier would follow each sum. */
+struct leaf_sums {
+	u64 last; /* end of the last one */
+	u64 busy;
+	u64 system, gap_system;
+	u64 least, most; /* as in struct wire_row */
+};
 
 /* The batched lane of one thread. */
 struct batch {
@@ -192,6 +200,7 @@ struct batch {
 	u32 busy;
 	u32 at; /* the next op */
 	struct batch_leaf leaves[BATCH_LEAVES];
+	struct leaf_sums sums;
 	struct batch_head head;         /* as just read */
 	struct batch_op ops[BATCH_OPS]; /* as fetched */
 };
