@@ -134,7 +134,8 @@ static long batch_step(u32 i, struct batch_walk *walk)
 		end = b->news[k].end;
 		if (at >= end || at >= BATCH_OPS)
 			return 1;
-		if (at && at + 1 < end && leaf_run(walk, b, k))
+		if (at && !(b->not_leaf & leaf_bit(b->ops[at].what)) && at + 1 < end &&
+		    leaf_run(walk, b, k))
 			return 0;
 		walk->b->at = at + 1;
 		batch_replay(walk->t, b, k, b->ops[at].time, b->ops[at].what);
@@ -259,6 +260,7 @@ __noinline int batch_sync(u32 why)
 	walk.b->busy = 1;
 	walk.b->nnews = 0;
 	walk.b->at = 0;
+	walk.b->not_leaf = 0;
 	for (k = 0; k < BATCH_SOURCES_MAX; k++) {
 		if (!batch_look(walk.b, walk.task, k))
 			continue;

@@ -53,6 +53,12 @@ static __always_inline struct batch_leaf *leaf_slot(struct batch *b, u64 what)
 	return &b->leaves[what >> 1 & (BATCH_LEAVES - 1)];
 }
 
+/* In not_leaf, of the marker of the op WHAT. */
+static __always_inline u64 leaf_bit(u64 what)
+{
+	return 1ULL << (what & 63);
+}
+
 /* Whether the ops ENTER and EXIT of source K are both ends of a span that makes no difference to the stack. Notes in LEAF
  * what it is. */
 static __noinline bool leaf_learn(struct batch_walk *walk, struct batch_leaf *leaf, u32 k,
@@ -105,6 +111,28 @@ static __always_inline void leaf_add_row(struct wire_row *row, const struct leaf
 		row->least_ns = sums->least;
 	if (sums->most > row->most_ns)
 		row->most_ns = sums->most;
+}
+
+/* Sends a run of one. SIZE is a constant, with the system time or without it. */
+static __always_inline void leaf_send_one(const struct thread_state *t,
+					  const struct batch_leaf *leaf,
+					  const struct leaf_sums *sums, u32 size)
+{
+	struct wire_span *record = ring_reserve(size);
+
+	if (!record)
+		return;
+	set_head(&record->head, size, WIRE_SPAN, 0, t->serial);
+	record->path = leaf->path;
+	record->site = leaf->site;
+	record->start_ns = sums->last - sums->busy;
+	record->busy_ns = sums->busy;
+	record->self_ns = sums->busy;
+	if (size > WIRE_SPAN_SHORT) {
+		record->usage.system_ns = sums->system;
+		record->usage.self_system_ns = sums->system;
+	}
+	ring_submit(record);
 }
 
 /* Sends the run. Its leaves stand where the first ops of the buffer were, which have been taken, with room for the head
@@ -182,11 +210,11 @@ __noinline u64 leaf_due(struct thread_state *t, u32 path, u64 run)
 	return t ? take_due(t, path, run) : 0;
 }
 
-#define LEAF_TICKS_BITS \
-	25 /* longer ones, and those after a longer gap, need no short way; products fit */
+/* Leaves of more ticks than that, and those after a longer gap, need no short way; products fit. */
+#define LEAF_TICKS_BITS 25
 
-/* Takes the leaves of the kind of LEAF from op BEGIN of source K on, that one first, at START. TOTALS is a constant. Returns the op
- * behind the last of them. */
+/* Takes the leaves of the kind of LEAF from op BEGIN on, that one first. TOTALS is a constant. Returns the op behind the last
+ * of them. */
 static __always_inline u32 leaf_loop(struct thread_state *t, struct batch *b,
 				     const struct batch_news *news, struct batch_leaf *leaf,
 				     u32 begin, bool totals)
@@ -219,7 +247,7 @@ static __always_inline u32 leaf_loop(struct thread_state *t, struct batch *b,
 			break;
 		start = op[0].time;
 		end = op[1].time;
-		/* Backwards, or beyond the next tick. */
+		/* Backwards, or long. */
 		if (unlikely((start - before | end - start) >> LEAF_TICKS_BITS))
 			break;
 		before = end;
@@ -276,8 +304,6 @@ static __noinline bool leaf_run(struct batch_walk *walk, struct batch *b, u32 k)
 		return false;
 	enter = b->ops[at].what;
 	exit = b->ops[at + 1].what;
-	if (enter == exit)
-		return false;
 	start = batch_time(news, b->ops[at].time);
 	/* Nonsense is looked at elsewhere. */
 	if (start < news->since || start < t->last || (start - t->last) >> 32)
@@ -285,8 +311,10 @@ static __noinline bool leaf_run(struct batch_walk *walk, struct batch *b, u32 k)
 	leaf = leaf_slot(b, enter);
 	if (unlikely(leaf->enter != enter || leaf->exit != exit || leaf->source != k ||
 		     leaf->parent != path_of_top(t, walk->task)) &&
-	    !leaf_learn(walk, leaf, k, enter, exit))
+	    !leaf_learn(walk, leaf, k, enter, exit)) {
+		b->not_leaf |= leaf_bit(enter);
 		return false;
+	}
 	if (t->open_mask & def_bit(leaf->def))
 		return false;
 	b->sums = (struct leaf_sums){.last = t->last};
@@ -302,7 +330,12 @@ static __noinline bool leaf_run(struct batch_walk *walk, struct batch *b, u32 k)
 		n = (leaf_loop(t, b, news, leaf, at, false) - at) / 2;
 		if (!n)
 			return false;
-		leaf_send(walk, leaf, t->last, n);
+		if (n > 1)
+			leaf_send(walk, leaf, t->last, n);
+		else if (b->sums.system)
+			leaf_send_one(t, leaf, &b->sums, WIRE_SPAN_SPLIT);
+		else
+			leaf_send_one(t, leaf, &b->sums, WIRE_SPAN_SHORT);
 	}
 	b->at = at + 2 * n;
 	leaf_charge(t, &b->sums);

@@ -201,7 +201,8 @@ struct batch {
 	u32 at; /* the next op */
 	struct batch_leaf leaves[BATCH_LEAVES];
 	struct leaf_sums sums;
-	struct batch_head head;         /* as just read */
+	u64 not_leaf;           /* markers that began none in this fetch, by their number mod 64 */
+	struct batch_head head; /* as just read */
 	struct batch_op ops[BATCH_OPS]; /* as fetched */
 };
 

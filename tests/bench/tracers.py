@@ -14,7 +14,7 @@ import time
 from figures import BenchError
 
 # From the first probe that stands to the moment the tracer records: more probes follow, and a gate.
-SETTLE_S = 0.15
+SETTLE_S = 0.4
 STOP_S = 60
 
 # The spans or events of each kind of work.
