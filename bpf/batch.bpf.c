@@ -14,18 +14,15 @@
 /* More than a buffer can have been full since the last look: it lies. */
 #define BATCH_LAPS_MAX (1u << 24)
 
-struct batch_walk {
-	struct thread_state *t;
-	struct batch *b;
-	struct task_struct *task;
-};
-
-static __always_inline u64 batch_time(const struct batch_news *news, u64 time)
+#ifdef SMALL_STACK
+/* Programs that keep to the kernel's 512 bytes of stack (bpf/guard.bpf.h) have none left for a replay below them: the object
+ * that is built so has no batched lane, and the loader refuses batched markers there. */
+__noinline int batch_sync(u32 why)
 {
-	if (!news->clock)
-		return time;
-	return news->tsc_ns + (((s64)(time - news->tsc) * (s64)tsc_mult) >> 32);
+	return why >> 31;
 }
+#else
+#include "leaf.bpf.h"
 
 /* An event of the batched lane, at NOW. */
 static __noinline void batch_event(struct thread_state *t, struct task_struct *task, u64 cookie,
@@ -125,127 +122,8 @@ static __always_inline void batch_next(struct batch *b, u32 k)
 	}
 }
 
-/* Whether the ops FIRST and LAST are both ends of a span that makes no difference to the stack. Notes in WALK what it is. */
-static __noinline __attribute__((unused)) bool batch_is_leaf(struct batch_walk *walk, u32 k,
-							     u64 first, u64 last)
-{
-	struct thread_state *t = walk->t;
-	struct batch_news *news;
-	u32 enter = BATCH_OP_MARKER(first), exit = BATCH_OP_MARKER(last);
-	struct path_memo *step;
-	u64 *found, cookie;
-
-	if (k >= BATCH_SOURCES_MAX)
-		return false;
-	news = &walk->b->news[k];
-	walk->b->leaf.enter = 0;
-	if (BATCH_OP_SP(first) != BATCH_OP_SP(last) || enter >= news->count || exit >= news->count)
-		return false;
-	enter += news->first;
-	exit += news->first;
-	found = bpf_map_lookup_elem(&batch_markers, &enter);
-	if (!found || !(COOKIE_FLAGS(*found) & SITE_OP_ENTER))
-		return false;
-	cookie = *found;
-	found = bpf_map_lookup_elem(&batch_markers, &exit);
-	if (!found || !(COOKIE_FLAGS(*found) & SITE_OP_EXIT) ||
-	    COOKIE_DEF(*found) != COOKIE_DEF(cookie) || t->open_mask & def_bit(COOKIE_DEF(cookie)))
-		return false;
-	walk->b->leaf.parent = path_of_top(t, walk->task);
-	step = path_step(t, walk->b->leaf.parent, COOKIE_DEF(cookie), 0);
-	walk->b->leaf.path = step->path;
-	walk->b->leaf.row = step->row;
-	walk->b->leaf.site = COOKIE_SITE(cookie);
-	walk->b->leaf.enter = first;
-	walk->b->leaf.exit = last;
-	return true;
-}
-
-/* SIZE is a constant, with the system time or without it. */
-static __always_inline void batch_emit_leaf(const struct batch_walk *walk, u64 start, u64 busy,
-					    u64 system, u32 size)
-{
-	struct wire_span *record = ring_reserve(size);
-
-	if (!record)
-		return;
-	set_head(&record->head, size, WIRE_SPAN, 0, walk->t->serial);
-	record->path = walk->b->leaf.path;
-	record->site = walk->b->leaf.site;
-	record->start_ns = start;
-	record->busy_ns = busy;
-	record->self_ns = busy;
-	if (size > WIRE_SPAN_SHORT) {
-		record->usage.system_ns = system;
-		record->usage.self_system_ns = system;
-	}
-	ring_submit(record);
-}
-
-/* Takes a span without children in one step: most spans are such. What a span costs the stack's bookkeeping is saved where
- * nothing happened since the op before but running. False: it is to be replayed op by op. */
-static __always_inline bool batch_leaf(struct batch_walk *walk, struct batch *b, u32 k,
-				       const struct batch_op *ops)
-{
-	const struct batch_news *news = &b->news[k];
-	struct thread_state *t = walk->t;
-	u64 start, end, busy, slice, system, self_system;
-	struct wire_row *row;
-	struct frame *top;
-
-	/* Counted, metered, sampled and labelled one by one. */
-	if (knob_counts || may_leave_out() || knob_ids)
-		return false;
-	if (unlikely(ops[0].what != walk->b->leaf.enter || ops[1].what != walk->b->leaf.exit) &&
-	    !batch_is_leaf(walk, k, ops[0].what, ops[1].what))
-		return false;
-	start = batch_time(news, ops[0].time);
-	end = batch_time(news, ops[1].time);
-	/* The first of all has the time before it to settle; nonsense is looked at elsewhere. */
-	if (unlikely(!walk->b->at || t->depth >= FRAMES_NEAR || t->too_deep ||
-		     start < news->since || start < t->last || end < start || end > b->now ||
-		     session_closed))
-		return false;
-	busy = end - start;
-	slice = start - t->last;
-	row = NULL;
-	if (knob_totals) {
-		row = row_at(walk->b->leaf.row);
-		if (unlikely(!row || !row_add_duration(walk->b->leaf.row, busy, 0)))
-			return false;
-	}
-	self_system = knob_usage ? take_due(t, walk->b->leaf.parent, slice) : 0;
-	system = knob_usage ? take_due(t, walk->b->leaf.path, busy) : 0;
-	if (row) {
-		row->count++;
-		if (~busy > row->least_ns)
-			row->least_ns = ~busy;
-		if (busy > row->most_ns)
-			row->most_ns = busy;
-		row->wall_ns += busy;
-		row->busy_ns += busy;
-		row->self_ns += busy;
-		row->system_ns += system;
-		row->self_system_ns += system;
-	} else if (system) {
-		batch_emit_leaf(walk, start, busy, system, WIRE_SPAN_SPLIT);
-	} else {
-		batch_emit_leaf(walk, start, busy, 0, WIRE_SPAN_SHORT);
-	}
-	t->last = end;
-	t->inside += busy;
-	t->usage.system += self_system + system;
-	top = t->depth ? frame_at(t, t->depth - 1) : NULL;
-	if (top) {
-		top->self_ns += slice;
-		top->self_system += self_system;
-		t->inside += slice;
-	}
-	return true;
-}
-
 /* A step of a replay. One source: its ops are here. Several: the earliest op of all is next. */
-static __attribute__((unused)) long batch_step(u32 i, struct batch_walk *walk)
+static long batch_step(u32 i, struct batch_walk *walk)
 {
 	struct batch *b = walk->b;
 	u64 time, earliest = ~0ULL;
@@ -256,12 +134,10 @@ static __attribute__((unused)) long batch_step(u32 i, struct batch_walk *walk)
 		end = b->news[k].end;
 		if (at >= end || at >= BATCH_OPS)
 			return 1;
-		if (at + 1 < end && at < BATCH_OPS - 1 && batch_leaf(walk, b, k, &b->ops[at])) {
-			walk->b->at = at + 2;
+		if (at && !(b->not_leaf & leaf_bit(b->ops[at].what)) && at + 1 < end &&
+		    leaf_run(walk, b, k))
 			return 0;
-		}
 		walk->b->at = at + 1;
-		walk->b->leaf.enter = 0;
 		batch_replay(walk->t, b, k, b->ops[at].time, b->ops[at].what);
 		return 0;
 	}
@@ -368,14 +244,6 @@ static __always_inline void batch_before_switch(struct thread_state *t, struct u
 		--*count;
 }
 
-#ifdef SMALL_STACK
-/* Programs that keep to the kernel's 512 bytes of stack (bpf/guard.bpf.h) have none left for a replay below them: the object
- * that is built so has no batched lane, and the loader refuses batched markers there. */
-__noinline int batch_sync(u32 why)
-{
-	return why >> 31;
-}
-#else
 /* Not static, so that the verifier looks at it once and not at each call. */
 __noinline int batch_sync(u32 why)
 {
@@ -392,7 +260,7 @@ __noinline int batch_sync(u32 why)
 	walk.b->busy = 1;
 	walk.b->nnews = 0;
 	walk.b->at = 0;
-	walk.b->leaf.enter = 0;
+	walk.b->not_leaf = 0;
 	for (k = 0; k < BATCH_SOURCES_MAX; k++) {
 		if (!batch_look(walk.b, walk.task, k))
 			continue;

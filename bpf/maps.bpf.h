@@ -252,6 +252,7 @@ struct {
 u32 async_defs_used; /* how many of them there are */
 
 u64 tsc_mult; /* ns per tick of BATCH_CLOCK_TSC, in 2^-32; the loader measures it once there is need */
+u64 tsc_far; /* ticks beyond which the product would not fit, a second or two */
 
 /* The batched lane: its binaries, the cookies of their markers (0: not traced), and what a thread that uses it carries.
  * The loader sizes the second. */

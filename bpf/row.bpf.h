@@ -52,16 +52,14 @@ static __always_inline struct wire_row *row_at(u32 index)
 	return index ? bpf_map_lookup_elem(&rows, &index) : NULL;
 }
 
-/* The octave of VALUE, and the bucket in it. */
-static __always_inline u32 octave_of(u64 value, u32 *bucket)
+/* The octave of VALUE. */
+static __always_inline u32 octave_of(u64 value)
 {
 	u64 high = value >> OCTAVE_BITS;
 	u32 shift = 0, step;
 
-	if (!high) {
-		*bucket = (u32)value;
+	if (!high)
 		return 0;
-	}
 	/* The position of the highest bit. */
 	step = (high > 0xffffffff) << 5;
 	high >>= step;
@@ -79,61 +77,72 @@ static __always_inline u32 octave_of(u64 value, u32 *bucket)
 	high >>= step;
 	shift |= step;
 	shift |= high >> 1;
-	*bucket = (u32)(value >> shift) & (OCTAVE_SIZE - 1);
 	return shift + 1;
 }
 
-/* Gives ROW the piece for OCTAVE that it lacks. */
-static __always_inline struct wire_octave *octave_add(u32 *link, u32 octave)
+/* How far a value in OCTAVE is moved for the number of its bucket. */
+static __always_inline u32 octave_shift(u32 octave)
+{
+	return (octave - (octave != 0)) & 63;
+}
+
+/* Hangs a new piece for OCTAVE on LINK, the end of a row's histogram. Returns its number, 0 where there is no room. */
+static __always_inline u32 octave_add(u32 *link, u32 octave)
 {
 	u32 index = row_alloc(&free_octaves, &octaves_used, OCTAVES_OF(knob_rows));
 	struct wire_octave *piece = index ? bpf_map_lookup_elem(&octaves, &index) : NULL;
 
 	if (!piece || !link)
-		return NULL;
+		return 0;
 	piece->octave = octave;
 	/* Another thread may have given the row of an async span one: then this one is the loader's to find. */
 	if (__sync_val_compare_and_swap(link, 0, index) == 0)
-		return piece;
+		return index;
 	bpf_map_push_elem(&free_octaves, &index, BPF_ANY);
-	return NULL;
+	return 0;
 }
 
-/* Counts VALUE in the histogram of row INDEX; 0 where there is no room. SHARED: others do that too. Not static, so that the
+/* The number of the piece of row ROW_INDEX for VALUE, made if it has none; 0 where there is no room. Not static, so that the
  * verifier looks at it once and not at each call: from 7.2 on its loop would be too much otherwise. */
-__noinline int row_add_duration(u32 row_index, u64 value, u32 shared)
+__noinline int row_octave(u32 row_index, u64 value)
 {
 	struct wire_row *row = row_at(row_index);
 	struct wire_octave *piece;
-	u32 *link, *count;
-	u32 bucket, octave = octave_of(value, &bucket);
-	u32 i, index;
+	u32 octave = octave_of(value), i, index;
+	u32 *link;
 
 	if (!row)
 		return 0;
 	link = &row->octave;
-
 	for (i = 0; i < 64; i++) {
 		index = *link;
 		if (unlikely(!index))
-			break;
+			return octave_add(link, octave);
 		piece = bpf_map_lookup_elem(&octaves, &index);
 		if (!piece)
 			return 0;
 		if (likely(piece->octave == octave))
-			goto found;
+			return index;
 		link = &piece->next;
 	}
-	piece = octave_add(link, octave);
+	return 0;
+}
+
+/* Counts VALUE in the histogram of row ROW_INDEX; false where there is no room. SHARED: others do that too. */
+static __always_inline bool row_add_duration(u32 row_index, u64 value, bool shared)
+{
+	u32 index = row_octave(row_index, value);
+	struct wire_octave *piece = index ? bpf_map_lookup_elem(&octaves, &index) : NULL;
+	u32 *count;
+
 	if (!piece)
-		return 0;
-found:
-	count = &piece->counts[bucket & (OCTAVE_SIZE - 1)];
+		return false;
+	count = &piece->counts[(value >> octave_shift(piece->octave)) & (OCTAVE_SIZE - 1)];
 	if (shared)
 		__sync_fetch_and_add(count, 1);
 	else
 		(*count)++;
-	return 1;
+	return true;
 }
 
 static __always_inline u64 at_most(u64 value, u64 limit)
@@ -180,7 +189,7 @@ static __always_inline bool row_take(const struct frame *f, u64 busy, u64 system
 		row->open++;
 		row->open_wall_ns += busy;
 	} else {
-		if (!row_add_duration(f->row, busy, 0))
+		if (!row_add_duration(f->row, busy, false))
 			return false;
 		row->count++;
 		if (~busy > row->least_ns)
@@ -243,7 +252,7 @@ static __noinline bool row_take_async(const struct wire_async *span, u64 now, u8
 	if (!row)
 		return false;
 	wall = now - span->start_ns;
-	if (!row_add_duration(span->row, wall, 1))
+	if (!row_add_duration(span->row, wall, true))
 		return false;
 	off = at_most(span->off_ns, span->busy_ns);
 	self_ns = at_most(span->self_ns, span->busy_ns);

@@ -166,13 +166,26 @@ struct batch_news {
 	u64 tsc, tsc_ns;
 };
 
-/* A span without children, met last: its two ops, and what it is while the stack is as it is. */
+/* A span without children that was met: its two ops, and what it is under PARENT. */
 struct batch_leaf {
 	u64 enter, exit; /* enter 0: none */
 	u32 row;
 	u32 path;
 	u32 parent; /* path */
 	u32 site;
+	u16 def;
+	u16 source;
+	u32 octave; /* the piece of the row's histogram that was used last; 0: none */
+};
+
+#define BATCH_LEAVES 4
+
+/* What a run of them has come to so far. Here and not on the stack, where the verifier would follow each sum. */
+struct leaf_sums {
+	u64 last; /* end of the last one */
+	u64 busy;
+	u64 system, gap_system;
+	u64 least, most; /* as in struct wire_row */
 };
 
 /* The batched lane of one thread. */
@@ -186,8 +199,10 @@ struct batch {
 	u32 from;  /* the last of those */
 	u32 busy;
 	u32 at; /* the next op */
-	struct batch_leaf leaf;
-	struct batch_head head;         /* as just read */
+	struct batch_leaf leaves[BATCH_LEAVES];
+	struct leaf_sums sums;
+	u64 not_leaf;           /* markers that began none in this fetch, by their number mod 64 */
+	struct batch_head head; /* as just read */
 	struct batch_op ops[BATCH_OPS]; /* as fetched */
 };
 

@@ -156,6 +156,7 @@ enum wire_kind {
 	WIRE_SPAN = 1,
 	WIRE_ASYNC = 2,
 	WIRE_EVENT = 3,
+	WIRE_LEAVES = 4,
 	/* on the control ring */
 	WIRE_THREAD = 16,
 	WIRE_THREAD_END = 17,
@@ -234,6 +235,25 @@ struct wire_span {
 #define WIRE_SPAN_WHOLE    112u /* all but labels and allocations */
 #define WIRE_SPAN_LABELLED 144u /* all but allocations and ids */
 #define WIRE_SPAN_ALLOC    176u /* all but ids */
+
+/* Spans without children of one thread and path, one behind the other, as the batched lane has them. What else a span has
+ * is 0 for each, its self time the whole. */
+struct wire_leaf {
+	u32 busy_ns;
+	u32 gap_ns; /* from the end of the one before */
+	u64 system_ns;
+};
+
+struct wire_leaves {
+	struct wire_head head;
+	u32 path;
+	u32 site;
+	u64 start_ns; /* where the first one's gap begins */
+	u64 reserved;
+	struct wire_leaf leaves[]; /* as many as head.size has room for */
+};
+
+#define LEAVES_MAX (BATCH_OPS / 2)
 
 /* An async span at its close. The table's value while it lives. */
 struct wire_async {
@@ -420,6 +440,8 @@ _Static_assert(sizeof(struct wire_span) == 200, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, usage) == WIRE_SPAN_SHORT, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, usage.off_ns) == WIRE_SPAN_SPLIT,
 	       "wire layout");
+_Static_assert(sizeof(struct wire_leaves) == 32, "wire layout");
+_Static_assert(sizeof(struct wire_leaf) == sizeof(struct batch_op), "leaves take the place of ops");
 _Static_assert(sizeof(struct wire_async) == 240, "wire layout");
 _Static_assert(sizeof(struct wire_event) == 64, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, labels) == WIRE_SPAN_WHOLE, "wire layout");

@@ -109,8 +109,19 @@ $(OUTPUT)/batched/%: tests/programs/%.cc usdt/spantrace.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -O2 -g -Wall -Wextra -Werror -DSPANTRACE_BATCHED -Iusdt $< -lpthread -o $@
 
-bench: $(OUTPUT)/spantrace $(OUTPUT)/programs/spans_gen $(OUTPUT)/programs/many $(patsubst tests/bench/%.c,$(OUTPUT)/bench/%,$(wildcard tests/bench/*.c))
+bench: $(OUTPUT)/spantrace $(OUTPUT)/programs/spans_gen $(OUTPUT)/programs/many $(OUTPUT)/bench/bench_lane $(OUTPUT)/bench/bench_lane_tsc $(patsubst tests/bench/%.c,$(OUTPUT)/bench/%,$(wildcard tests/bench/*.c))
 	$(Q)PYTHONDONTWRITEBYTECODE=1 tests/bench/bench.py $(BENCHFLAGS) $(OUTPUT)
+
+# The same loop with its spans in the batched lane, by either clock.
+BENCH_LANES := $(OUTPUT)/bench/bench_lane $(OUTPUT)/bench/bench_lane_tsc
+
+$(OUTPUT)/bench/bench_lane: PROGRAM_LANE := -DSPANTRACE_BATCHED
+$(OUTPUT)/bench/bench_lane_tsc: PROGRAM_LANE := -DSPANTRACE_BATCHED -DSPANTRACE_TSC
+
+$(BENCH_LANES): tests/bench/bench_loop.c usdt/spantrace.h
+	$(call msg,BENCH,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(PROGRAM_LANE) -Iusdt $< -lpthread -o $@
 
 $(OUTPUT)/bench/%: tests/bench/%.c usdt/spantrace.h $(LIB_OBJ)
 	$(call msg,BENCH,$@)

@@ -150,6 +150,44 @@ def print_hits(table, least):
         table.value(text, max(0.0, least.get("nobody", work, 1) - base), "ns", 1)
 
 
+def lane_rounds(plan, output, scratch, cpu):
+    """The batched lane: the same loop built for it, beside the two looks at the clock that a program which keeps its
+    own times has for a span."""
+    least, lost = Least(), 0
+    for _ in range(plan.rounds):
+        for clock in ["", "_tsc"]:
+            with Loop(os.path.join(output, "bench", "bench_lane" + clock), [cpu]) as loop:
+                least.add(("clock",), loop.run("clock", plan.run_ms)[1])
+                base = loop.run("none", plan.run_ms)[1]
+                least.add(("nobody",), max(0.0, loop.run("thread", plan.run_ms)[1] - base))
+                for mode in [[], ["--stream"]]:
+                    with Spantrace(output, loop, scratch, *mode) as spantrace:
+                        for work in ["thread", "pair", "nested", "event"]:
+                            least.add((clock, work, *mode), loop.run(work, plan.run_ms)[1])
+                    lost += spantrace.lost
+    return least, lost
+
+
+def print_lane(table, plan, output, scratch, cpu):
+    least, lost = lane_rounds(plan, output, scratch, cpu)
+    table.head("batched lane, ns a span, min", "spantrace", "2 clocks", "ratio", "budget", "")
+    rows = [
+        ("added up in the kernel", "thread", [], 1.50),
+        ("  two kinds in turn", "pair", [], None),
+        ("  ten nested in each other", "nested", [], None),
+        ("  event", "event", [], None),
+        ("single spans (--stream)", "thread", ["--stream"], 1.50),
+        ("  two kinds in turn", "pair", ["--stream"], None),
+        ("  ten nested in each other", "nested", ["--stream"], None),
+        ("  event", "event", ["--stream"], None),
+    ]
+    for clock, note in [("", ""), ("_tsc", ", SPANTRACE_TSC")]:
+        for text, work, mode, budget in rows:
+            table.ratio(text + (note if budget else ""), least.get(clock, work, *mode), least.get("clock"), budget)
+    table.value("nobody attached", least.get("nobody"), "ns", 1)
+    print(f"records lost in the rounds, single spans of a core that does nothing else: {lost}")
+
+
 def measure_loader(plan, output, loop, scratch, options):
     """What spantrace itself takes while one core does nothing but hits, in ns a record: unlike its
     share of a core, that does not fall when other work slows the target down."""
@@ -259,6 +297,7 @@ def bench_probes(table, plan, output, scratch):
             print("left out: two threads, for want of a second CPU")
         print_loader(table, least, plan, output, loop, scratch)
     print_bystander(table, plan, output, scratch, cpus)
+    print_lane(table, plan, output, scratch, cpus[0])
     print_attach(table, plan, output, scratch, cpus, method)
 
 

@@ -6,13 +6,14 @@
  * It takes orders on stdin, a line each, so that one process serves every tracer in turn:
  *
  *   run WORK MS THREADS       answers "done SPANS NS": how many, and ns a span of the best batch
- *   wait                      does eight spans a millisecond until they cost what probes cost;
+ *   wait                      does some spans a millisecond until they cost what probes cost;
  *                             answers "ready SPANS", or "idle SPANS" after 10 s without
  *
  * A batch is about 16 ms: longer than the 10 ms between two visits of a loader to its rings, so
  * that what those cost is in every batch.
  *
- * With -DBENCH_SITES="FILE" it carries the markers in FILE as well, which never run.
+ * With -DBENCH_SITES="FILE" it carries the markers in FILE as well, which never run. With -DSPANTRACE_BATCHED, and with
+ * -DSPANTRACE_TSC, it is the target for the batched lane: thread spans and events go there.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -30,7 +31,9 @@
 #define BATCH_NS    16000000.0
 #define THREADS_MAX 2
 #define WAIT_MS     10000
-#define PROBED_NS   200 /* a span and two looks at the clock cost less, with probes more */
+#define LOOK_SPANS  256 /* more than a buffer of the batched lane holds */
+#define PROBED_NS \
+	2000 /* so many cost less, two looks at the clock included; in either lane more with probes */
 
 /* --- the work: each function does N rounds -------------------------------------------------- */
 
@@ -40,6 +43,18 @@ static void work_none(uint64_t n, uint64_t id)
 	(void)id;
 	for (; n; n--)
 		__asm__ volatile("");
+}
+
+/* What a program that keeps its own times pays for a span. */
+static void work_clock(uint64_t n, uint64_t id)
+{
+	struct timespec now;
+
+	(void)id;
+	for (; n; n--) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	}
 }
 
 static void work_thread(uint64_t n, uint64_t id)
@@ -103,6 +118,18 @@ static void work_nested(uint64_t n, uint64_t id)
 	}
 }
 
+/* Two kinds of spans in turn. */
+static void work_pair(uint64_t n, uint64_t id)
+{
+	(void)id;
+	for (; n; n--) {
+		SPAN_ENTER(bench, left);
+		SPAN_EXIT(bench, left);
+		SPAN_ENTER(bench, right);
+		SPAN_EXIT(bench, right);
+	}
+}
+
 static __attribute__((noinline)) void recurse(int depth)
 {
 	SPAN_ENTER(bench, recursive);
@@ -153,10 +180,12 @@ struct work {
 
 static const struct work works[] = {
 	{"none", work_none, 1},
+	{"clock", work_clock, 1},
 	{"thread", work_thread, 1},
 	{"labels", work_labels, 1},
 	{"event", work_event, 1},
 	{"async", work_async, 1},
+	{"pair", work_pair, 2},
 	{"nested", work_nested, 10},
 	{"recursive", work_recursive, 10},
 	{"switch", work_switch, 1},
@@ -295,7 +324,7 @@ static void wait_for_probes(void)
 		best = UINT64_MAX;
 		for (i = 0; i < 8; i++) {
 			begin = now_ns();
-			work_thread(1, 0);
+			work_thread(LOOK_SPANS, 0);
 			took = now_ns() - begin;
 			best = took < best ? took : best;
 		}
@@ -303,7 +332,7 @@ static void wait_for_probes(void)
 			break;
 		usleep(1000);
 	}
-	printf("%s %d\n", ms < WAIT_MS ? "ready" : "idle", ms * 8 + 8);
+	printf("%s %d\n", ms < WAIT_MS ? "ready" : "idle", (ms * 8 + 8) * LOOK_SPANS);
 }
 
 static int obey(const char *line, const int *cpus, int ncpus)

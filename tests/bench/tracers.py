@@ -14,7 +14,7 @@ import time
 from figures import BenchError
 
 # From the first probe that stands to the moment the tracer records: more probes follow, and a gate.
-SETTLE_S = 0.15
+SETTLE_S = 0.4
 STOP_S = 60
 
 # The spans or events of each kind of work.
@@ -22,6 +22,8 @@ MARKERS = {
     "thread": ["bench:span"],
     "labels": ["bench:labelled"],
     "event": ["bench:tick"],
+    "clock": [],
+    "pair": ["bench:left", "bench:right"],
     "async": ["bench:job"],
     "nested": [f"bench:n{i}" for i in range(10)],
     "recursive": ["bench:recursive"],

@@ -10,6 +10,7 @@
 #include "kernel_impl.h"
 
 #define CALIBRATE_NS 20000000
+#define TSC_FAR_NS   2000000000u
 
 /* Where there is none before an exec or, up to 6.15, at an exit, what the last buffer holds is lost with it. */
 void kernel_want_batches(struct kernel *kernel, const struct kernel_options *options)
@@ -73,9 +74,11 @@ static void calibrate(struct kernel *kernel)
 	read_clocks(&tick, &ns);
 	nanosleep(&pause, NULL);
 	read_clocks(&tick_end, &ns_end);
-	if (tick_end > tick)
-		kernel->skel->bss->tsc_mult =
-			(u64)((double)(ns_end - ns) / (double)(tick_end - tick) * 0x1p32);
+	if (tick_end <= tick)
+		return;
+	kernel->skel->bss->tsc_mult =
+		(u64)((double)(ns_end - ns) / (double)(tick_end - tick) * 0x1p32);
+	kernel->skel->bss->tsc_far = TSC_FAR_NS * (tick_end - tick) / (ns_end - ns);
 }
 
 static int attach_hook(struct bpf_program *program, struct bpf_link **link)

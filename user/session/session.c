@@ -60,6 +60,14 @@ void session_take_rows(struct session *s)
 		kernel_take_rows(s->kernel, session_row, s);
 }
 
+static void session_keep(void *context, const void *record, size_t size)
+{
+	struct session *s = context;
+
+	if (!s->reorder || reorder_add(s->reorder, record, size))
+		trace_record(s->trace, record, size);
+}
+
 static void session_record(void *context, const void *record, size_t size)
 {
 	const struct wire_head *head = record;
@@ -67,8 +75,9 @@ static void session_record(void *context, const void *record, size_t size)
 	const struct wire_thread_end *end = record;
 	struct session *s = context;
 
-	if (!s->reorder || reorder_add(s->reorder, record, size))
-		trace_record(s->trace, record, size);
+	if (leaves_each(record, size, session_keep, s) == 0)
+		return;
+	session_keep(s, record, size);
 	if (s->rows && head->kind == WIRE_THREAD_END && size >= sizeof(*end))
 		kernel_end_rows(s->kernel, end->row, session_row, s);
 	if (s->profiles && head->size == size)

@@ -17,6 +17,7 @@
 #include "../target/command.h"
 #include "../target/mapwatch.h"
 #include "../trace/heap.h"
+#include "../trace/leaves.h"
 #include "../trace/reorder.h"
 #include "../trace/trace.h"
 #include "../util/intmap.h"
