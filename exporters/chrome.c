@@ -20,7 +20,6 @@
 #include "../user/util/cleanup.h"
 #include "../user/util/grow.h"
 #include "decimal.h"
-#include "figures.h"
 #include "jsontext.h"
 #include "pairmap.h"
 #include "viewer.h"
@@ -416,24 +415,18 @@ static void begin_about(struct chrome *c, const char *name, u64 time)
 static void about_trace(struct chrome *c, const struct profile *run)
 {
 	char rate[FIGURES_SIZE];
-	const char *const texts[][2] = {
-		{"version", run->version},
-		{"kernel", run->kernel},
-		{"clock", run->clock},
-		{"target", run->target},
-		{"sampled root spans",
-		 run->sample_ppb ? figures_sample(rate, run->sample_ppb) : NULL},
-	};
+	struct viewer_text texts[VIEWER_TEXTS];
 	bool open = false;
 	size_t i;
 
+	viewer_about(run, texts, rate);
 	chrome_name(c, "process_name", 0, 0, "spantrace");
 	begin_about(c, "spantrace", run->start_ns);
-	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		if (!texts[i][1])
+	for (i = 0; i < VIEWER_TEXTS; i++) {
+		if (!texts[i].value)
 			continue;
-		add_key(&c->buf, &open, texts[i][0]);
-		jsontext_string(&c->buf, texts[i][1]);
+		add_key(&c->buf, &open, texts[i].name);
+		jsontext_string(&c->buf, texts[i].value);
 	}
 	add_key(&c->buf, &open, "start_realtime_ns");
 	add_number(&c->buf, false, run->start_realtime_ns);

@@ -12,7 +12,6 @@
 
 #include "../user/util/cleanup.h"
 #include "../user/util/grow.h"
-#include "figures.h"
 #include "perfetto_hold.h"
 #include "perfetto_packet.h"
 #include "viewer.h"
@@ -444,19 +443,13 @@ static void begin_about(struct perfetto *p, const char *name, u64 time)
 static void about_trace(struct perfetto *p, const struct profile *run)
 {
 	char rate[FIGURES_SIZE];
-	const char *const texts[][2] = {
-		{"version", run->version},
-		{"kernel", run->kernel},
-		{"clock", run->clock},
-		{"target", run->target},
-		{"sampled root spans",
-		 run->sample_ppb ? figures_sample(rate, run->sample_ppb) : NULL},
-	};
+	struct viewer_text texts[VIEWER_TEXTS];
 
+	viewer_about(run, texts, rate);
 	begin_about(p, "spantrace", run->start_ns);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (texts[i][1])
-			perfetto_event_string(&p->file, texts[i][0], texts[i][1]);
+	for (size_t i = 0; i < VIEWER_TEXTS; i++)
+		if (texts[i].value)
+			perfetto_event_string(&p->file, texts[i].name, texts[i].value);
 	perfetto_event_number(&p->file, "start_realtime_ns", run->start_realtime_ns);
 	perfetto_event_end(&p->file);
 }

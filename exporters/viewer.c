@@ -314,6 +314,21 @@ unsigned viewer_facts(const struct viewer *v, const struct model_span *span,
 	return n;
 }
 
+void viewer_about(const struct profile *run, struct viewer_text texts[VIEWER_TEXTS],
+		  char rate[FIGURES_SIZE])
+{
+	const struct viewer_text all[VIEWER_TEXTS] = {
+		{"version", run->version},
+		{"kernel", run->kernel},
+		{"clock", run->clock},
+		{"target", run->target},
+		{"sampled root spans",
+		 run->sample_ppb ? figures_sample(rate, run->sample_ppb) : NULL},
+	};
+
+	memcpy(texts, all, sizeof(all));
+}
+
 void viewer_name(const struct viewer *v, const struct model_path *path, struct text_buf *b)
 {
 	text_cut(b, 0);

@@ -10,6 +10,7 @@
 
 #include "../user/util/intmap.h"
 #include "exporter.h"
+#include "figures.h"
 #include "flows.h"
 #include "mmprofdata_line.h"
 #include "pathmap.h"
@@ -69,6 +70,17 @@ struct viewer {
 	struct intmap processes;    /* pid ▸ struct viewer_process */
 	struct flows flows;
 };
+
+/* A text about the run itself. */
+struct viewer_text {
+	const char *name;
+	const char *value; /* of the profile or RATE; NULL: not known */
+};
+
+#define VIEWER_TEXTS 5
+
+void viewer_about(const struct profile *run, struct viewer_text texts[VIEWER_TEXTS],
+		  char rate[FIGURES_SIZE]);
 
 /* A number about a span beside its times and labels; its name has a colon, as no label's has. */
 struct viewer_fact {

@@ -107,7 +107,8 @@ class Attached:
     def wait(self, timeout=60):
         stdout, stderr = self.process.communicate(timeout=timeout)
         self.stderr += stderr
-        return Trace(open(self.out.name).read(), self.process.returncode, self.stderr, stdout)
+        with open(self.out.name) as out:
+            return Trace(out.read(), self.process.returncode, self.stderr, stdout)
 
     def stop(self):
         os.kill(innermost(self.process.pid), signal.SIGINT)
