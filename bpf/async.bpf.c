@@ -24,7 +24,7 @@ static long parent_step(u32 i, struct parent_search *s)
 	if (!def || i >= async_defs_used)
 		return 1;
 	s->key.def = *def;
-	parent = bpf_map_lookup_elem(&async_spans, &s->key);
+	parent = async_find(&s->key);
 	if (!parent)
 		return 0;
 	s->path = parent->path;
@@ -56,7 +56,7 @@ static __noinline void async_parent(struct pt_regs *ctx, struct thread_state *t,
 	if (read_operand(ctx, &site->parent, &s.key.id) || !s.key.id)
 		return;
 	/* An id is most often of the same definition; else whichever has it. */
-	parent = bpf_map_lookup_elem(&async_spans, &s.key);
+	parent = async_find(&s.key);
 	if (parent)
 		s.path = parent->path;
 	else
@@ -92,13 +92,6 @@ static __noinline void emit_async(const struct wire_async *span, u32 def, u64 no
 	ring_submit(record);
 }
 
-static __always_inline void count_in_cell(u64 *cells)
-{
-	u32 cell = bpf_get_smp_processor_id() & (ASYNC_CELLS - 1);
-
-	__sync_fetch_and_add(&cells[cell * ASYNC_CELL_STRIDE], 1);
-}
-
 /* Whether the caller is the one who ends SPAN. */
 static __always_inline bool claim_async(struct wire_async *span, u64 now)
 {
@@ -112,51 +105,72 @@ static __always_inline bool place_is_left_out(const struct async_place *place)
 	return is_unsampled(place->path) || (knob_meter && place->site & MAKE_SHED);
 }
 
-/* Puts a new span at PLACE into the table; where they are not NULL, with LABELS. 0 or what the table says. */
-static __noinline long put_async(struct thread_state *t, const struct wire_async_key *key,
-				 const struct async_place *place, const u64 *labels, u64 flags)
+/* SPAN, all 0, becomes one made now at PLACE; where they are not NULL, with LABELS. */
+static __always_inline void fill_async(struct thread_state *t, struct wire_async *span,
+				       const struct wire_async_key *key,
+				       const struct async_place *place, const u64 *labels)
 {
-	struct wire_async span = {};
 	struct wire_row *row;
 
-	set_head(&span.head, sizeof(span), WIRE_ASYNC, 0, t->serial);
-	span.path = place->path;
-	span.parent = place->id;
+	set_head(&span->head, sizeof(*span), WIRE_ASYNC, 0, t->serial);
+	span->path = place->path;
+	span->parent = place->id;
 	if (place_is_left_out(place)) {
-		span.head.flags = WIRE_LEFT_OUT;
+		span->head.flags = WIRE_LEFT_OUT;
 	} else {
-		span.row = row_of(t, place->path);
-		row = row_at(span.row);
+		span->row = row_of(t, place->path);
+		row = row_at(span->row);
 		if (row)
 			row->async = 1;
 	}
-	span.process = t->process;
-	span.id = key->id;
-	span.site = place->site;
+	span->process = t->process;
+	span->id = key->id;
+	span->site = place->site;
 	if (labels) {
-		span.head.flags = WIRE_LABELS;
-		__builtin_memcpy(span.labels, labels, sizeof(span.labels));
+		span->head.flags = WIRE_LABELS;
+		__builtin_memcpy(span->labels, labels, sizeof(span->labels));
 	}
-	span.start_ns = bpf_ktime_get_ns();
-	return bpf_map_update_elem(&async_spans, key, &span, flags);
+	span->start_ns = bpf_ktime_get_ns();
 }
 
-/* Ends the span whose id a new one has. -1, counted: there is none, but no room either. Apart from put_async(): what both
- * keep on the stack is more than older kernels allow. */
-static __noinline int end_reused(const struct wire_async_key *key, bool left_out)
+/* Puts a new span into the table. 0, or -1: there is no room. */
+static __noinline long put_async_far(struct thread_state *t, const struct wire_async_key *key,
+				     const struct async_place *place, const u64 *labels)
 {
-	struct wire_async *earlier = key ? bpf_map_lookup_elem(&async_spans, key) : NULL;
-	u64 now = bpf_ktime_get_ns();
+	struct wire_async span = {};
 
-	if (!earlier) {
-		if (!left_out)
-			count_loss(LOSS_ASYNC_FULL, 1);
+	fill_async(t, &span, key, place, labels);
+	return async_put_far(key, &span);
+}
+
+static __noinline long put_async(struct thread_state *t, const struct wire_async_key *key,
+				 const struct async_place *place, const u64 *labels)
+{
+	struct wire_async_slot *slot = async_slot_take(key);
+
+	if (unlikely(!slot))
 		return -1;
-	}
-	count_loss(LOSS_ID_REUSED, 1);
-	if (claim_async(earlier, now))
-		emit_async(earlier, key->def, now, WIRE_ABANDONED);
+	__builtin_memset(&slot->span, 0, sizeof(slot->span));
+	fill_async(t, &slot->span, key, place, labels);
+	async_slot_done(slot);
 	return 0;
+}
+
+/* Ends the span whose id a new one has, if there is one. */
+static __noinline void end_reused(const struct wire_async_key *key)
+{
+	struct wire_async_slot *slot = key ? async_slot(key) : NULL;
+	struct wire_async *earlier = key ? async_in(slot, key) : NULL;
+	u64 now;
+
+	if (likely(!earlier))
+		return;
+	now = bpf_ktime_get_ns();
+	count_loss(LOSS_ID_REUSED, 1);
+	if (!claim_async(earlier, now))
+		return;
+	emit_async(earlier, key->def, now, WIRE_ABANDONED);
+	async_remove(slot, key);
 }
 
 /* Gives a span that was made at PLACE its ids: those of its parent, and its own. In the table, for there is no room for them
@@ -165,13 +179,13 @@ static __noinline void ids_of_async(struct thread_state *t, const struct wire_as
 				    const struct async_place *place)
 {
 	struct wire_async_key parent_key = {.id = place->id, .process = t->process};
-	struct wire_async *span = bpf_map_lookup_elem(&async_spans, key), *parent;
+	struct wire_async *span = async_find(key), *parent;
 
 	if (!span)
 		return;
 	if (place->named) {
 		parent_key.def = place->named - 1;
-		parent = bpf_map_lookup_elem(&async_spans, &parent_key);
+		parent = async_find(&parent_key);
 		if (parent)
 			span->ids = parent->ids;
 	} else {
@@ -188,12 +202,12 @@ static __always_inline int make_async(struct thread_state *t, const struct wire_
 
 	if (left_out)
 		count_left_out(place->path);
-	if (!put_async(t, key, place, labels, BPF_NOEXIST))
-		count_in_cell(async_made);
-	else if (end_reused(key, left_out))
+	end_reused(key);
+	if (put_async(t, key, place, labels) && put_async_far(t, key, place, labels)) {
+		if (!left_out)
+			count_loss(LOSS_ASYNC_FULL, 1);
 		return -1;
-	else
-		put_async(t, key, place, labels, BPF_ANY);
+	}
 	if (knob_ids)
 		ids_of_async(t, key, place);
 	if (knob_counts)
@@ -278,7 +292,7 @@ HIT_PROGRAM("uprobe", async_enter)
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
 	parent = path_of_top(t, task);
-	span = bpf_map_lookup_elem(&async_spans, &key);
+	span = async_find(&key);
 	if (span) {
 		place.path = span->path;
 		left_out = span->head.flags & WIRE_LEFT_OUT;
@@ -375,13 +389,15 @@ HIT_PROGRAM("uprobe", async_close)
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
 	struct wire_async_key key = {};
+	struct wire_async_slot *slot;
 	struct wire_async *span;
 
 	if (!t)
 		return 0;
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
-	span = bpf_map_lookup_elem(&async_spans, &key);
+	slot = async_slot(&key);
+	span = async_in(slot, &key);
 	if (!span) {
 		count_orphan(key.def, LOSS_ORPHAN_EXIT);
 		return 0;
@@ -391,8 +407,7 @@ HIT_PROGRAM("uprobe", async_close)
 		leave_async(t, task, key.def, key.id, now);
 	if (claim_async(span, now)) {
 		emit_async(span, key.def, now, 0);
-		if (bpf_map_delete_elem(&async_spans, &key) == 0)
-			count_in_cell(async_ended);
+		async_remove(slot, &key);
 	}
 	return 0;
 }

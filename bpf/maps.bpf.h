@@ -44,7 +44,9 @@ u32 octaves_used = 1;
 u32 processes_shy; /* images in which a return was left alone for seccomp */
 u32 shed_epoch;    /* rises each time that the probes of a definition have been taken out */
 
-/* How many were put into async_spans and taken out, for the loader to know when there is nothing to look for. A cell a CPU:
+u64 async_far; /* how many are in async_spans, where async_slots had no room */
+
+/* How many async spans were made and ended, for the loader to know when there is nothing to look for. A cell a CPU:
  * one for all would go from cache to cache. */
 u64 async_made[ASYNC_CELLS * ASYNC_CELL_STRIDE];
 u64 async_ended[ASYNC_CELLS * ASYNC_CELL_STRIDE];
@@ -206,6 +208,15 @@ struct {
 	__type(key, struct wire_async_key);
 	__type(value, struct wire_async);
 } async_spans SEC(".maps");
+
+/* See async_table.bpf.h. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ASYNC_SLOTS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, u32);
+	__type(value, struct wire_async_slot);
+} async_slots SEC(".maps");
 
 /* --max-overhead: hits by process and definition, and the definitions' states. The loader sizes them. */
 struct {

@@ -240,6 +240,13 @@ static __always_inline void raise(u64 *most, u64 value)
 	}
 }
 
+/* Adds VALUE to a number that others add to. Most are 0, and an atomic costs. */
+static __always_inline void add_shared(u64 *number, u64 value)
+{
+	if (value)
+		__sync_fetch_and_add(number, value);
+}
+
 /* The same for an async span, over at NOW, in the row of the thread that made it. */
 static __noinline bool row_take_async(const struct wire_async *span, u64 now, u8 flags)
 {
@@ -262,22 +269,21 @@ static __noinline bool row_take_async(const struct wire_async *span, u64 now, u8
 		__sync_fetch_and_add(&row->abandoned, 1);
 	raise(&row->least_ns, ~wall);
 	raise(&row->most_ns, wall);
-	__sync_fetch_and_add(&row->wall_ns, wall);
-	__sync_fetch_and_add(&row->busy_ns, span->busy_ns);
-	__sync_fetch_and_add(&row->self_ns, self_ns);
+	add_shared(&row->wall_ns, wall);
+	add_shared(&row->busy_ns, span->busy_ns);
+	add_shared(&row->self_ns, self_ns);
 	if (!knob_usage)
 		return true;
-	__sync_fetch_and_add(&row->off_ns, off);
-	__sync_fetch_and_add(&row->run_delay_ns, at_most(span->run_delay_ns, off));
-	__sync_fetch_and_add(&row->self_off_ns, self_off);
-	__sync_fetch_and_add(&row->self_run_delay_ns, at_most(span->self_run_delay_ns, self_off));
-	__sync_fetch_and_add(&row->system_ns, at_most(span->system_ns, span->busy_ns - off));
-	__sync_fetch_and_add(&row->self_system_ns,
-			     at_most(span->self_system_ns, self_ns - self_off));
-	__sync_fetch_and_add(&row->vol_switches, span->vol_switches);
-	__sync_fetch_and_add(&row->invol_switches, span->invol_switches);
-	__sync_fetch_and_add(&row->minor_faults, span->minor_faults);
-	__sync_fetch_and_add(&row->major_faults, span->major_faults);
+	add_shared(&row->off_ns, off);
+	add_shared(&row->run_delay_ns, at_most(span->run_delay_ns, off));
+	add_shared(&row->self_off_ns, self_off);
+	add_shared(&row->self_run_delay_ns, at_most(span->self_run_delay_ns, self_off));
+	add_shared(&row->system_ns, at_most(span->system_ns, span->busy_ns - off));
+	add_shared(&row->self_system_ns, at_most(span->self_system_ns, self_ns - self_off));
+	add_shared(&row->vol_switches, span->vol_switches);
+	add_shared(&row->invol_switches, span->invol_switches);
+	add_shared(&row->minor_faults, span->minor_faults);
+	add_shared(&row->major_faults, span->major_faults);
 	return true;
 }
 

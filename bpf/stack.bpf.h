@@ -6,6 +6,7 @@
 #ifndef SPANTRACE_STACK_BPF_H
 #define SPANTRACE_STACK_BPF_H
 
+#include "async_table.bpf.h"
 #include "count.bpf.h"
 #include "ids.bpf.h"
 #include "path.bpf.h"
@@ -45,7 +46,7 @@ static __noinline void add_segment(struct thread_state *t, const struct frame *f
 {
 	struct wire_async_key key = {.id = f->id, .process = t->process, .def = f->def};
 	const struct usage *usage = &t->usage;
-	struct wire_async *span = bpf_map_lookup_elem(&async_spans, &key);
+	struct wire_async *span = async_find(&key);
 
 	if (!span)
 		return;
@@ -64,14 +65,14 @@ static __noinline void add_segment(struct thread_state *t, const struct frame *f
 	}
 	if (!moved)
 		return;
-	__sync_fetch_and_add(&span->off_ns, usage->off - f->base.off);
-	__sync_fetch_and_add(&span->run_delay_ns, usage->run_delay - f->base.run_delay);
-	__sync_fetch_and_add(&span->self_off_ns, f->self_off);
-	__sync_fetch_and_add(&span->self_run_delay_ns, f->self_run_delay);
-	__sync_fetch_and_add(&span->vol_switches, usage->vol_switches - f->base.vol_switches);
-	__sync_fetch_and_add(&span->invol_switches, usage->invol_switches - f->base.invol_switches);
-	__sync_fetch_and_add(&span->minor_faults, usage->minor_faults - f->base.minor_faults);
-	__sync_fetch_and_add(&span->major_faults, usage->major_faults - f->base.major_faults);
+	add_shared(&span->off_ns, usage->off - f->base.off);
+	add_shared(&span->run_delay_ns, usage->run_delay - f->base.run_delay);
+	add_shared(&span->self_off_ns, f->self_off);
+	add_shared(&span->self_run_delay_ns, f->self_run_delay);
+	add_shared(&span->vol_switches, usage->vol_switches - f->base.vol_switches);
+	add_shared(&span->invol_switches, usage->invol_switches - f->base.invol_switches);
+	add_shared(&span->minor_faults, usage->minor_faults - f->base.minor_faults);
+	add_shared(&span->major_faults, usage->major_faults - f->base.major_faults);
 }
 
 static __always_inline void fill_labels(struct wire_span *record, const struct frame *f)

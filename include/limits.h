@@ -32,8 +32,10 @@
 #define HEAP_OBJECTS_MIN     16u
 #define HEAP_OBJECTS_MAX     (1u << 26)
 
-/* Async spans alive at one time, in the whole trace. */
+/* Async spans alive at one time, in the whole trace; and slots for the first of them. */
 #define ASYNC_MAX         (1u << 20)
+#define ASYNC_SLOT_BITS   13
+#define ASYNC_SLOTS       (1u << ASYNC_SLOT_BITS)
 #define ASYNC_CELLS       64 /* that count them, shared by CPUs; a power of two */
 #define ASYNC_CELL_STRIDE 8  /* a cache line, in u64 */
 

@@ -284,6 +284,28 @@ struct wire_async {
 	struct wire_ids ids;
 };
 
+/* A place for one that lives, which the loader maps. Many can want a free slot at once: who swaps FREE for TAKEN
+ * has it. */
+enum wire_async_state {
+	ASYNC_SLOT_FREE = 0,
+	ASYNC_SLOT_TAKEN = 1, /* being filled */
+	ASYNC_SLOT_LIVE = 2,
+};
+
+struct wire_async_slot {
+	struct wire_async_key key;
+	u64 state; /* enum wire_async_state */
+	struct wire_async span;
+};
+
+/* The slot that KEY is in, or that number ^ 1. */
+static inline u32 async_slot_of(const struct wire_async_key *key)
+{
+	u64 mixed = key->id + (((u64)key->process << 32) + key->def) * 0xc2b2ae3d27d4eb4fULL;
+
+	return (u32)(mixed * 0x9e3779b97f4a7c15ULL >> (64 - ASYNC_SLOT_BITS));
+}
+
 struct wire_event {
 	struct wire_head head;
 	u32 path; /* of the event under the span it happened in */
@@ -443,6 +465,7 @@ _Static_assert(__builtin_offsetof(struct wire_span, usage.off_ns) == WIRE_SPAN_S
 _Static_assert(sizeof(struct wire_leaves) == 32, "wire layout");
 _Static_assert(sizeof(struct wire_leaf) == sizeof(struct batch_op), "leaves take the place of ops");
 _Static_assert(sizeof(struct wire_async) == 240, "wire layout");
+_Static_assert(sizeof(struct wire_async_slot) == 264, "wire layout");
 _Static_assert(sizeof(struct wire_event) == 64, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, labels) == WIRE_SPAN_WHOLE, "wire layout");
 _Static_assert(__builtin_offsetof(struct wire_span, alloc) == WIRE_SPAN_LABELLED, "wire layout");

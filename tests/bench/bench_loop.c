@@ -179,15 +179,9 @@ struct work {
 };
 
 static const struct work works[] = {
-	{"none", work_none, 1},
-	{"clock", work_clock, 1},
-	{"thread", work_thread, 1},
-	{"labels", work_labels, 1},
-	{"event", work_event, 1},
-	{"async", work_async, 1},
-	{"pair", work_pair, 2},
-	{"nested", work_nested, 10},
-	{"recursive", work_recursive, 10},
+	{"none", work_none, 1},     {"clock", work_clock, 1},    {"thread", work_thread, 1},
+	{"labels", work_labels, 1}, {"event", work_event, 1},    {"async", work_async, 1},
+	{"pair", work_pair, 2},     {"nested", work_nested, 10}, {"recursive", work_recursive, 10},
 	{"switch", work_switch, 1},
 };
 

@@ -107,8 +107,9 @@ class CozTest(LiveTest):
                 sums[name] += value
                 self.assertAlmostEqual(value, native, delta=2 * gap * rate + 2, msg=name)
                 apart.append(abs(value - native) / native)
-            # How many are inside; coz 0.2.2 counts those of its macros from memory that it did not clear.
-            self.assertLessEqual(latency["difference"], threads)
+            # How many are inside; coz 0.2.2 counts those of its macros from memory that it did not clear. coz reads the
+            # two counters one after the other, and a write may come between.
+            self.assertLessEqual(latency["difference"], threads + 2 * gap * rate + 2)
         self.assertLess(statistics.median(apart), 0.01)
         for name, value in sums.items():
             # No drift: what one experiment lacks the next one has.

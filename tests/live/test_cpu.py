@@ -157,6 +157,9 @@ class Split(CpuTest):
         self.assertNotIn("self_cpu_user_ns", t.rows("cpu:thread")[0])
 
 
+FAULT_NS = 200_000  # of one at most
+
+
 class Exact(CpuTest):
     # The clock that the program reads around its calls is in its sum, and what comes before the kernel's own hooks.
     def assert_calls(self, got, own):
@@ -168,7 +171,9 @@ class Exact(CpuTest):
             (_, own), = t.facts.items()
             read, compute = t.rows("cpu:thread", "cpu:read")[0], t.rows("cpu:thread", "cpu:compute")[0]
             self.assert_calls(read["cpu_system_ns"], own)
-            self.assertEqual(compute["cpu_system_ns"], 0)
+            # It makes no calls; a page of it that has to come back is the kernel's work all the same.
+            faults = compute["minor_faults"] + compute["major_faults"]
+            self.assertLessEqual(compute["cpu_system_ns"], faults * FAULT_NS)
             outer = t.rows("cpu:thread")[0]
             self.assertAlmostEqual(outer["cpu_system_ns"], read["cpu_system_ns"], delta=0.05 * own["calls"])
 

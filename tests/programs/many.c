@@ -4,6 +4,8 @@
  *   many threads N SPANS     N threads one after another, each SPANS times many:work and in it many:step
  *   many crowd N SPANS       the same on N threads that all live until the last of them is done
  *   many processes N SPANS   the same in N children that all live until the last of them is done
+ *   many alive N SPANS       N async spans many:job alive at one time, of which another thread works on each SPANS times;
+ *                            of every tenth a second one begins before, every seventh is never closed
  *   many paths DEPTH TIMES   18 + 18² + … + 18^DEPTH paths, each spanned TIMES
  */
 #include <limits.h>
@@ -113,6 +115,46 @@ static int processes(long n)
 	return failed ? 1 : truth(n);
 }
 
+#define JOB(i) ((i)*4096)
+
+static void *work_on_jobs(void *n)
+{
+	long i, k;
+
+	for (k = 0; k < spans; k++) {
+		for (i = 0; i < *(long *)n; i++) {
+			SPAN_ENTER_ID(many, job, JOB(i));
+			SPAN_EXIT_ID(many, job, JOB(i));
+		}
+	}
+	return NULL;
+}
+
+static int alive(long n)
+{
+	long i, again = 0, open = 0;
+	pthread_t other;
+
+	for (i = 0; i < n; i++) {
+		SPAN_NEW(many, job, JOB(i));
+		if (i % 10 == 0) {
+			SPAN_NEW(many, job, JOB(i));
+			again++;
+		}
+	}
+	if (pthread_create(&other, NULL, work_on_jobs, &n))
+		return 1;
+	pthread_join(other, NULL);
+	for (i = 0; i < n; i++) {
+		if (i % 7 == 0)
+			open++;
+		else
+			SPAN_CLOSE(many, job, JOB(i));
+	}
+	printf("truth count %ld abandoned %ld open %ld\n", n - open + again, again, open);
+	return 0;
+}
+
 static long walk(long depth);
 
 #define NODE(name)                               \
@@ -163,9 +205,12 @@ int main(int argc, char **argv)
 			return crowd(atol(argv[2]));
 		if (!strcmp(argv[1], "processes"))
 			return processes(atol(argv[2]));
+		if (!strcmp(argv[1], "alive"))
+			return alive(atol(argv[2]));
 		if (!strcmp(argv[1], "paths"))
 			return paths(atol(argv[2]));
 	}
-	fprintf(stderr, "usage: many threads|crowd|processes N SPANS | many paths DEPTH TIMES\n");
+	fprintf(stderr,
+		"usage: many threads|crowd|processes|alive N SPANS | many paths DEPTH TIMES\n");
 	return 2;
 }

@@ -18,6 +18,7 @@ struct kernel {
 	size_t ring_bytes;
 	const struct wire_path *paths;
 	size_t paths_bytes;
+	struct wire_async_slot *async_slots;
 	struct wire_count *counts; /* COUNTS_MAX a CPU, mapped; NULL: not counted */
 	size_t counts_bytes;
 	u32 nrows, noctaves;   /* aggregated mode; else 0 */
@@ -48,8 +49,12 @@ int kernel_counts_size(struct kernel *kernel, u32 slots);
 int kernel_counts_map(struct kernel *kernel);
 void kernel_counts_unmap(struct kernel *kernel);
 
-/* Async spans in the table. */
-u64 kernel_async_alive(const struct kernel *kernel);
+/* Maps the slots of async spans. 0 or -errno. */
+int kernel_async_map(struct kernel *kernel);
+void kernel_async_unmap(struct kernel *kernel);
+/* Async spans that began before the probes of DEF were taken out: none of their markers is seen any more. */
+void kernel_forget_async(struct kernel *kernel, u32 def);
+
 /* Between open and load: the hooks of the batched lane. */
 void kernel_want_batches(struct kernel *kernel, const struct kernel_options *options);
 /* From here on what its binaries do counts. */

@@ -46,24 +46,6 @@ int kernel_shed(struct kernel *kernel, u32 def, bool shed)
 	return bpf_map_update_elem(fd, &def, &state, BPF_ANY) ? -errno : 0;
 }
 
-/* Async spans that began before: none of their markers is seen any more. */
-static void forget_async(struct kernel *kernel, u32 def)
-{
-	int fd = bpf_map__fd(kernel->skel->maps.async_spans);
-	struct wire_async_key key, next;
-	u32 steps = 0;
-	int err;
-
-	if (!kernel_async_alive(kernel))
-		return;
-	for (err = bpf_map_get_next_key(fd, NULL, &next); !err && steps < 2 * ASYNC_MAX; steps++) {
-		key = next;
-		err = bpf_map_get_next_key(fd, &key, &next);
-		if (key.def == def && bpf_map_delete_elem(fd, &key) == 0)
-			__atomic_fetch_add(&kernel->skel->bss->async_ended[0], 1, __ATOMIC_RELAXED);
-	}
-}
-
 int kernel_forget(struct kernel *kernel, u32 def)
 {
 	int fd = bpf_map__fd(kernel->skel->maps.def_states);
@@ -73,7 +55,7 @@ int kernel_forget(struct kernel *kernel, u32 def)
 	if (bpf_map_update_elem(fd, &def, &state, BPF_ANY))
 		return -errno;
 	__atomic_store_n(epoch, state.gone, __ATOMIC_SEQ_CST);
-	forget_async(kernel, def);
+	kernel_forget_async(kernel, def);
 	return 0;
 }
 
