@@ -279,6 +279,7 @@ HIT_PROGRAM("uprobe", async_enter)
 	u64 cookie = bpf_get_attach_cookie(ctx);
 	struct thread_state *t = thread_of(task, cookie);
 	struct wire_async_key key = {};
+	struct wire_async_slot *slot;
 	struct wire_async *span;
 	struct async_place place;
 	struct frame *f;
@@ -292,7 +293,8 @@ HIT_PROGRAM("uprobe", async_enter)
 	if (read_key(ctx, t, cookie, &key))
 		return 0;
 	parent = path_of_top(t, task);
-	span = async_find(&key);
+	slot = async_slot(&key);
+	span = async_in(slot, &key);
 	if (span) {
 		place.path = span->path;
 		left_out = span->head.flags & WIRE_LEFT_OUT;
@@ -311,6 +313,7 @@ HIT_PROGRAM("uprobe", async_enter)
 		place.site = COOKIE_SITE(cookie) | (shed ? MAKE_SHED : 0);
 		if (make_async(t, &key, &place, NULL))
 			return 0;
+		slot = async_slot(&key);
 	}
 	if (may_leave_out() && left_out) {
 		push_left_out(t, task, cookie, sp,
@@ -324,6 +327,7 @@ HIT_PROGRAM("uprobe", async_enter)
 	f->path = place.path;
 	f->row = row_of(t, place.path);
 	f->id = key.id;
+	f->slot = async_slot_number(slot);
 	if (knob_ids && span)
 		ids_to_frame(f, &span->ids);
 	start_frame(t, task, f);

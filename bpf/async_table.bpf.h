@@ -39,6 +39,30 @@ static __always_inline struct wire_async *async_find(const struct wire_async_key
 	return async_in(async_slot(key), key);
 }
 
+static __always_inline u32 async_slot_number(const struct wire_async_slot *slot)
+{
+	return slot ? slot->number : 0;
+}
+
+/* The span of a frame of PROCESS, or NULL. */
+static __always_inline struct wire_async *async_of_frame(const struct frame *f, u32 process)
+{
+	struct wire_async_key key;
+	struct wire_async_slot *slot;
+	u32 index = f->slot - 1;
+
+	if (unlikely(!f->slot)) {
+		key = (struct wire_async_key){.id = f->id, .process = process, .def = f->def};
+		return bpf_map_lookup_elem(&async_spans, &key);
+	}
+	slot = bpf_map_lookup_elem(&async_slots, &index);
+	/* It may be over, and the slot another's. */
+	if (!slot || slot->state != ASYNC_SLOT_LIVE || slot->key.id != f->id ||
+	    slot->key.process != process || slot->key.def != f->def)
+		return NULL;
+	return &slot->span;
+}
+
 static __always_inline void count_in_cell(u64 *cells)
 {
 	u32 cell = bpf_get_smp_processor_id() & (ASYNC_CELLS - 1);
@@ -58,6 +82,7 @@ static __always_inline struct wire_async_slot *async_slot_take(const struct wire
 		    __sync_val_compare_and_swap(&slot->state, ASYNC_SLOT_FREE, ASYNC_SLOT_TAKEN))
 			continue;
 		slot->key = *key;
+		slot->number = index + 1;
 		return slot;
 	}
 	return NULL;

@@ -42,7 +42,10 @@ struct usage {
 
 struct frame {
 	u64 start;
-	u64 sp;
+	union {
+		u64 sp;
+		u64 slot; /* FRAME_ASYNC: number of the span's slot; 0: it is in the table */
+	};
 	u64 id;        /* FRAME_ASYNC */
 	u64 open_mask; /* the thread's, before this frame */
 	struct usage base;

@@ -44,9 +44,8 @@ static __always_inline void fill_alloc(struct wire_span *record, const struct th
 static __noinline void add_segment(struct thread_state *t, const struct frame *f, u64 now,
 				   bool moved)
 {
-	struct wire_async_key key = {.id = f->id, .process = t->process, .def = f->def};
 	const struct usage *usage = &t->usage;
-	struct wire_async *span = async_find(&key);
+	struct wire_async *span = async_of_frame(f, t->process);
 
 	if (!span)
 		return;
@@ -181,7 +180,7 @@ static __always_inline void emit_frame(struct thread_state *t, const struct fram
 		emit_whole(t, f, now, flags, WIRE_SPAN_WHOLE);
 }
 
-/* Puts a frame on top. Returns it with path, id and base still to be set, or NULL: too deep, counted. */
+/* Puts a frame on top. Returns it with path, id, an async one's slot and base still to be set, or NULL: too deep, counted. */
 static __always_inline struct frame *push(struct thread_state *t, struct task_struct *task,
 					  u64 cookie, u64 sp, u32 flags)
 {

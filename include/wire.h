@@ -294,7 +294,8 @@ enum wire_async_state {
 
 struct wire_async_slot {
 	struct wire_async_key key;
-	u64 state; /* enum wire_async_state */
+	u32 state;  /* enum wire_async_state */
+	u32 number; /* the slot's own, plus 1 */
 	struct wire_async span;
 };
 
