@@ -6,7 +6,7 @@
 # not installed are named.
 #
 #   tests/live/test_linkers.sh [FILE...]      FILEs besides those it makes
-#   ELFDUMP=PROGRAM tests/live/...            uses that program and does not build it
+#   ELFDUMP=PROGRAM tests/live/...            uses that program in place of .output/programs/elfdump
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d) || exit 1
@@ -21,11 +21,10 @@ fail() {
 	failed=$((failed + 1))
 }
 
-elfdump=${ELFDUMP:-}
-if [ -z "$elfdump" ]; then
-	elfdump=$work/elfdump
-	${CC:-gcc} -std=gnu11 -O2 -g -D_GNU_SOURCE -o "$elfdump" tests/programs/elfdump.c \
-		user/elf/elf*.c user/elf/operand*.c user/util/io.c user/util/strpool.c || exit 1
+elfdump=${ELFDUMP:-${SPANTRACE_OUTPUT:-.output}/programs/elfdump}
+if [ ! -x "$elfdump" ]; then
+	echo "$elfdump is not built: make test-programs"
+	exit 1
 fi
 
 # Sites as readelf sees them, one a line: PROVIDER NAME ADDRESS SEMAPHORE ARGUMENTS
