@@ -143,6 +143,18 @@ class Inside(LiveTest):
             self.assertEqual(sum(e["count"] for e in t.events(name)), 900)
         self.assert_lossless(t)
 
+    def test_program_that_comes_later(self):
+        """When the trace begins there is a shell, which has no markers; the program is its child."""
+        command = ["sh", "-c", f"{LANE} exit 1003; exit 3"]
+        t = trace(*command, options=["--batched"])
+        self.assertEqual(t.status, 3)
+        self.assert_counts(t, {"lane:open": 0, "lane:open;lane:span": 1003})
+        self.assert_lossless(t)
+        t = trace(*command)
+        self.assertEqual(t.status, 3)
+        self.assertEqual(t.json["paths"], [])
+        self.assertIn("begin it anew, with --batched", t.stderr)
+
     def test_tsc(self):
         with Target(TSC, "idle", 100003) as target:
             target.expect("ready")

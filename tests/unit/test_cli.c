@@ -141,12 +141,13 @@ static void test_options(void **state)
 
 	(void)state;
 	good(&w,
-	     "spantrace -p 1 -d 1.5s -m wall -P app --provider lib* -x tick --exclude a:b --by k1 --by k2 --no-follow --ring-size 3M --rows 77 --stream --sample 12.5% --max-overhead 0.05",
+	     "spantrace -p 1 -d 1.5s -m wall -P app --provider lib* -x tick --exclude a:b --by k1 --by k2 --no-follow --ring-size 3M --rows 77 --stream --batched --sample 12.5% --max-overhead 0.05",
 	     &o);
 	assert_int_equal(o.rows, 77);
 	assert_int_equal(o.sample_ppb, 125000000);
 	assert_int_equal(o.limit_ppb, 50000000);
 	assert_true(o.stream);
+	assert_true(o.batched);
 	assert_int_equal(o.duration_ns, 1500000000);
 	assert_int_equal(o.metrics, METRIC_WALL);
 	assert_int_equal(o.nproviders, 2);

@@ -35,7 +35,7 @@ static int refuse(struct plan *plan, const struct plan_file *file, const struct 
 	if (err == -EBUSY)
 		return plan_refuse_site(
 			plan, file, site,
-			"batched spans are traced where their program was there, or was the command, as the trace began: begin it anew");
+			"batched spans came after the trace began, which had none: begin it anew, with --batched");
 	if (err == -EOPNOTSUPP)
 		return plan_refuse_site(
 			plan, file, site,

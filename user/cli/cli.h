@@ -148,8 +148,9 @@ struct options {
 	struct options_line line;
 	const char *config; /* the file that some are of; NULL: none */
 	char *config_text;
-	bool stats;  /* what the trace itself costs */
-	bool stream; /* records of single spans, also where totals would do */
+	bool stats;   /* what the trace itself costs */
+	bool stream;  /* records of single spans, also where totals would do */
+	bool batched; /* batched markers are expected, though none may be there yet */
 	bool json;
 	bool quiet;
 	unsigned verbose;

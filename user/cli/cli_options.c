@@ -45,6 +45,8 @@ const struct cli_option cli_options[] = {
 	{OPT_STATS, "stats", NULL, "print at the end what the trace itself has cost", FOR_RUNS},
 	{OPT_STREAM, "stream", NULL,
 	 "every span to the loader, also where the kernel could add them up", FOR_RUNS},
+	{OPT_BATCHED, "batched", NULL,
+	 "batched spans, also of programs and libraries that come later", FOR_RUNS},
 	{OPT_SAMPLE, "sample", "SHARE",
 	 "only that share of the root spans, by chance, and what runs inside: 0.01, 1%", FOR_RUNS},
 	{OPT_MAX_OVERHEAD, "max-overhead", "SHARE",
@@ -194,6 +196,9 @@ int cli_take_option(void *context, int letter, const char *arg)
 		return cli_value_share(&o->limit_ppb, "--max-overhead", "5%", arg);
 	case OPT_STREAM:
 		o->stream = true;
+		return 0;
+	case OPT_BATCHED:
+		o->batched = true;
 		return 0;
 	case OPT_CONFIG: /* has been read by now */
 		o->config = arg;

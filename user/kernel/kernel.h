@@ -37,7 +37,7 @@ struct kernel_options {
 	bool cpu_faults;   /* … page faults among them */
 	bool prepare_exec; /* there is a tracepoint before an exec */
 	bool task_hooks;   /* programs may stand where tasks exit and exec */
-	bool batched; /* markers of the batched lane are among them; no text is waited for then */
+	bool batched; /* markers of the batched lane are among them, or will be; no text is waited for then */
 	bool uprobe_multi; /* programs are loaded for uprobe_multi links, else for perf events */
 	u32 chance;        /* of a root span to be kept, in 2^-32; 0: every one is */
 	u32 metered; /* definitions whose hits are counted and that can be shed: those numbered below; 0: none */

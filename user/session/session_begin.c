@@ -178,7 +178,7 @@ static int session_load(struct session *s)
 		.task_hooks = s->features.task_hooks,
 		.uprobe_multi = s->features.uprobe_multi,
 		.nsites = session_room(s),
-		.batched = plan_has_batched(s->plan),
+		.batched = options->batched || plan_has_batched(s->plan),
 		.ring_bytes = options->ring_bytes,
 	};
 	const struct wire_path *paths;
