@@ -92,7 +92,9 @@ static __always_inline u64 take_due(struct thread_state *t, u32 path, u64 run)
 		system = run;
 	if (system <= 0)
 		return 0;
-	t->system_due -= system;
+	/* A stay that was longer than all that ran: a hypervisor had the CPU meanwhile, and the scheduler told of it since. That
+	 * is no time of what comes next. */
+	t->system_due = knob_cpu_exact ? 0 : t->system_due - system;
 	return system;
 }
 

@@ -253,7 +253,8 @@ static __always_inline u32 leaf_loop(struct thread_state *t, struct batch *b,
 		before = end;
 		start = base + ((s64)((start - origin) * factor) >> 32);
 		end = base + ((s64)((end - origin) * factor) >> 32);
-		if (unlikely(end > now))
+		/* The products of a run that goes on for seconds do not fit. */
+		if (unlikely(start < sums->last || end < start || end > now))
 			break;
 		busy = end - start;
 		if (totals && !leaf_count(leaf, &o, busy))

@@ -151,7 +151,9 @@ class Inside(LiveTest):
         self.assertEqual(t.status, 3)
         self.assertEqual(t.count("lane:open", "lane:span"), 1003)
         self.assertEqual(t.sum("open", "lane:open"), 1)
-        self.assert_lossless(t)
+        # Of the first run, which was in a span as its probes came.
+        self.assertLessEqual(t.losses["orphan_exit"], 1)
+        self.assert_lossless(t, **({"orphan_exit": 1} if t.losses["orphan_exit"] else {}))
         self.assertIn("begin it anew, with --batched", run("--", *command).stderr)
 
     def test_tsc(self):
